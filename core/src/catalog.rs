@@ -1,0 +1,277 @@
+//! The catalog: deployments, groups and names, validated once and immutable.
+//!
+//! A [`Catalog`] is made from a [`Config`](crate::Config) and never checked again. Every reference
+//! in it is an index that exists, every default is filled in.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use crate::id::{DeploymentId, GroupId, ProviderId};
+use crate::request::Capability;
+
+/// Everything the router knows that does not change while it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Catalog {
+    pub(crate) providers: Vec<Provider>,
+    pub(crate) deployments: Vec<Deployment>,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) names: BTreeMap<String, GroupId>,
+    pub(crate) wildcards: Vec<Wildcard>,
+    pub(crate) unmatched: Option<GroupId>,
+    pub(crate) retry_budget: RetryBudgetPolicy,
+}
+
+/// Where to call and how to speak; what the core needs of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Provider {
+    /// Its name in the configuration.
+    pub name: String,
+    /// A quota shared by all its deployments.
+    pub limits: Limits,
+}
+
+/// One place that can serve a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deployment {
+    /// Its name in the configuration.
+    pub name: String,
+    /// The provider it belongs to.
+    pub provider: ProviderId,
+    /// The name the provider knows, or `*`: the concrete name comes from the request.
+    pub model: ModelName,
+    /// Tags a request may ask for.
+    pub tags: Vec<String>,
+    /// The region it runs in, if known (its own, else its provider's).
+    pub region: Option<String>,
+    /// Its own limits.
+    pub limits: Limits,
+    /// What it can do, as far as known.
+    pub supports: Supports,
+    /// Blocked by configuration (no credentials): never chosen, with the reason for people.
+    pub blocked: Option<String>,
+    /// No longer in the configuration; kept so that calls in flight can end.
+    pub retired: bool,
+    /// The policy that holds for it: its own keys over the defaults. A group's keys go on top
+    /// of the defaults, a deployment's on top of its group's: see [`Catalog::policy`].
+    pub policy: PolicyOverride,
+}
+
+/// The model name sent to the provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelName {
+    /// Always this one.
+    Fixed(String),
+    /// The part of the requested name that the group's wildcard matched.
+    FromRequest,
+}
+
+/// What a deployment can do. `None` is unknown: it passes with a warning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Supports {
+    /// See [`Capability::Tools`].
+    pub tools: Option<bool>,
+    /// See [`Capability::Vision`].
+    pub vision: Option<bool>,
+    /// See [`Capability::Audio`].
+    pub audio: Option<bool>,
+    /// See [`Capability::JsonSchema`].
+    pub json_schema: Option<bool>,
+    /// See [`Capability::WebSearch`].
+    pub web_search: Option<bool>,
+    /// Its window, in tokens: input, tools and output together.
+    pub context_tokens: Option<u64>,
+    /// The most output tokens it produces.
+    pub output_tokens: Option<u64>,
+}
+
+impl Supports {
+    /// What is known of one capability.
+    pub const fn has(&self, capability: Capability) -> Option<bool> {
+        match capability {
+            Capability::Tools => self.tools,
+            Capability::Vision => self.vision,
+            Capability::Audio => self.audio,
+            Capability::JsonSchema => self.json_schema,
+            Capability::WebSearch => self.web_search,
+        }
+    }
+}
+
+/// Limits of one owner. `None` is unlimited; zero is zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests per minute.
+    pub requests_per_minute: Option<u64>,
+    /// Tokens per minute, input and output together.
+    pub tokens_per_minute: Option<u64>,
+    /// Input tokens per minute.
+    pub input_tokens_per_minute: Option<u64>,
+    /// Output tokens per minute.
+    pub output_tokens_per_minute: Option<u64>,
+    /// Calls in flight at once.
+    pub concurrent: Option<u32>,
+}
+
+/// A name that clients send, and the deployments behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Its name in the configuration.
+    pub name: String,
+    /// Its members, in the configuration's order.
+    pub members: Vec<Member>,
+    /// How a survivor is chosen.
+    pub strategy: Strategy,
+    /// Groups to go on to after most failures.
+    pub fallbacks: Vec<GroupId>,
+    /// Groups to go on to when the input does not fit.
+    pub context_fallbacks: Vec<GroupId>,
+    /// Groups to go on to when a provider's filter refused the request.
+    pub content_fallbacks: Vec<GroupId>,
+    /// The policy in force: the group's keys over the defaults.
+    pub policy: Policy,
+}
+
+/// One member of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Which deployment.
+    pub deployment: DeploymentId,
+    /// Its share. Decided per group at load: `weight` if any member has one (1 where absent),
+    /// else requests per minute, else tokens per minute, else 1 for all. Zero is drained.
+    pub weight: u64,
+    /// Its tier, from 0 for the best. Members without `order` come last when others have one.
+    pub tier: u32,
+}
+
+/// How a survivor is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// A draw by weight.
+    Weighted,
+    /// Smooth weighted round robin (nginx's).
+    RoundRobin,
+    /// Fewest calls in flight per weight.
+    LeastBusy,
+    /// The first in the configuration's order that survives.
+    Ordered,
+    /// The host's own, by [`Action::Rank`](crate::Action::Rank).
+    Host,
+}
+
+/// A group name with one `*`, anchored at both ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wildcard {
+    /// What stands before the `*`.
+    pub prefix: String,
+    /// What stands after it.
+    pub suffix: String,
+    /// The group it names.
+    pub group: GroupId,
+}
+
+/// Everything that may stand on the defaults, a group or a deployment, resolved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Policy {
+    /// The clocks.
+    pub timeouts: Timeouts,
+    /// When to try again.
+    pub retry: RetryPolicy,
+    /// When to stop sending to a failing deployment.
+    pub breaker: BreakerPolicy,
+    /// How long to stay away from a deployment that is over its limit.
+    pub throttle: ThrottlePolicy,
+    /// Fallback groups visited, at most.
+    pub max_fallbacks: u32,
+}
+
+/// The keys of a policy that are set where they stand; the rest comes from further out.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PolicyOverride {
+    /// See [`Timeouts::connect`].
+    pub connect: Option<Duration>,
+    /// See [`Timeouts::first_token`].
+    pub first_token: Option<Duration>,
+    /// See [`Timeouts::answer`].
+    pub answer: Option<Duration>,
+    /// See [`Timeouts::idle`].
+    pub idle: Option<Duration>,
+    /// See [`Timeouts::total`].
+    pub total: Option<Duration>,
+    /// See [`Policy::breaker`].
+    pub breaker: Option<BreakerPolicy>,
+    /// See [`Policy::throttle`].
+    pub throttle: Option<ThrottlePolicy>,
+}
+
+/// The clocks of an attempt, and the deadline of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until the connection stands.
+    pub connect: Duration,
+    /// Until the first content of a stream.
+    pub first_token: Duration,
+    /// Until the whole of a whole answer.
+    pub answer: Duration,
+    /// Between two pieces of a stream.
+    pub idle: Duration,
+    /// Until the end of one attempt.
+    pub total: Duration,
+    /// Until the end of the call, over all attempts and waits.
+    pub deadline: Duration,
+}
+
+/// When to try again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Attempts in all, over members and fallbacks; from 1 to [`MAX_ATTEMPTS`].
+    pub max_attempts: u32,
+    /// Attempts allowed after a failure of this kind (indexed by `FailureKind as usize`), at
+    /// most `max_attempts`: `never: [kind]` is 1, `per_kind: { kind: n }` is n.
+    pub per_kind: [u32; 16],
+    /// First back-off before the same member is tried again.
+    pub backoff_base: Duration,
+    /// Longest back-off.
+    pub backoff_cap: Duration,
+    /// Longest wait before the same member is tried again, its `Retry-After` included.
+    pub longest_wait: Duration,
+}
+
+/// The most attempts any policy may allow: bounds what a call keeps.
+pub const MAX_ATTEMPTS: u32 = 16;
+
+/// The fleet-wide budget for retries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryBudgetPolicy {
+    /// Retries per first attempt, in parts per million.
+    pub ratio_ppm: u32,
+    /// Retries per second whatever the traffic.
+    pub min_per_second: u32,
+    /// What stands in the budget at the start.
+    pub burst: u32,
+}
+
+/// When to stop sending to a failing deployment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BreakerPolicy {
+    /// Bad results in a row that trip it; zero trips at the first.
+    pub consecutive: u32,
+    /// Share of bad results in the window that trips it, in parts per million.
+    pub failure_ppm: u32,
+    /// Results in the window before the share counts.
+    pub min_calls: u32,
+    /// The window.
+    pub window: Duration,
+    /// How long it stays open the first time.
+    pub open: Duration,
+    /// How long it stays open at most; the time doubles up to here.
+    pub max_open: Duration,
+}
+
+/// How long to stay away from a deployment that is over its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThrottlePolicy {
+    /// When the provider does not say; doubles with each further 429.
+    pub default: Duration,
+    /// At most, whatever the provider says.
+    pub max: Duration,
+}

@@ -1,0 +1,133 @@
+//! What the client asked for, as far as routing needs to know. Never a prompt.
+
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// The facts of one client request. Hosts build it with the wire crate; scenario files write it out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// The model name the client sent.
+    pub model: String,
+    /// Whether the answer is to be streamed.
+    pub stream: bool,
+    /// Estimated input tokens, without tools.
+    pub input_tokens: u64,
+    /// Estimated tokens of tool definitions and schemas; they share the context window.
+    pub tools_tokens: u64,
+    /// The most output tokens the client allows, if it said so.
+    pub max_output_tokens: Option<u64>,
+    /// What the answering model must be able to do.
+    pub needs: Needs,
+    /// Tags that a member must carry, all of them.
+    pub tags: Vec<String>,
+    /// The only region that may serve this, if the client said so.
+    pub region: Option<String>,
+    /// Interactive before batch.
+    pub priority: Priority,
+    /// A deadline of this request's own; never later than the policy's.
+    pub deadline: Option<Duration>,
+    /// Record a [`Trace`](crate::Trace) of every decision of this call.
+    pub trace: bool,
+}
+
+/// Capabilities a request can need. `true` means that the request cannot be served without it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Needs {
+    /// Tool (function) calling.
+    pub tools: bool,
+    /// Image input.
+    pub vision: bool,
+    /// Audio input or output.
+    pub audio: bool,
+    /// Output constrained by a JSON schema.
+    pub json_schema: bool,
+    /// Search performed by the provider.
+    pub web_search: bool,
+}
+
+/// One capability, by name: the key under `supports`, and a word in a scenario's `needs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Capability {
+    /// See [`Needs::tools`].
+    Tools,
+    /// See [`Needs::vision`].
+    Vision,
+    /// See [`Needs::audio`].
+    Audio,
+    /// See [`Needs::json_schema`].
+    JsonSchema,
+    /// See [`Needs::web_search`].
+    WebSearch,
+}
+
+impl Capability {
+    /// Every capability, in the order in which they are checked.
+    pub const ALL: [Self; 5] =
+        [Self::Tools, Self::Vision, Self::Audio, Self::JsonSchema, Self::WebSearch];
+
+    /// The name used in configuration, traces and errors.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Vision => "vision",
+            Self::Audio => "audio",
+            Self::JsonSchema => "json_schema",
+            Self::WebSearch => "web_search",
+        }
+    }
+}
+
+impl Needs {
+    /// Whether `capability` is needed.
+    pub const fn has(self, capability: Capability) -> bool {
+        match capability {
+            Capability::Tools => self.tools,
+            Capability::Vision => self.vision,
+            Capability::Audio => self.audio,
+            Capability::JsonSchema => self.json_schema,
+            Capability::WebSearch => self.web_search,
+        }
+    }
+
+    /// The same needs with `capability` among them.
+    pub const fn with(mut self, capability: Capability) -> Self {
+        match capability {
+            Capability::Tools => self.tools = true,
+            Capability::Vision => self.vision = true,
+            Capability::Audio => self.audio = true,
+            Capability::JsonSchema => self.json_schema = true,
+            Capability::WebSearch => self.web_search = true,
+        }
+        self
+    }
+}
+
+/// Who goes first when there is not enough for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// Somebody is waiting.
+    #[default]
+    Interactive,
+    /// Nobody is waiting.
+    Batch,
+}
+
+/// Tokens by class, as a provider reports them or the host estimates them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Input tokens, cached ones included.
+    pub input: u64,
+    /// Input tokens read from the provider's cache; part of `input`.
+    pub cached_input: u64,
+    /// Input tokens written to the provider's cache; part of `input`.
+    pub cache_write: u64,
+    /// Output tokens, reasoning included.
+    pub output: u64,
+    /// Output tokens spent on reasoning; part of `output`.
+    pub reasoning: u64,
+    /// Not what the provider said but what we reckon.
+    pub estimated: bool,
+}

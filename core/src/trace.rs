@@ -1,0 +1,194 @@
+//! The record of how a call was decided: for people, for JSON, and for the same bytes everywhere.
+//!
+//! Every configured candidate of a group that was looked at appears exactly once per decision, with
+//! one verdict. A trace is only made on request; without one, nothing here allocates.
+
+use serde::{Deserialize, Serialize};
+
+use crate::action::{Stop, WaitReason};
+use crate::failure::FailureKind;
+use crate::rejection::Rejection;
+use crate::request::{Capability, Usage};
+use crate::time::Timestamp;
+
+/// The record of one call, in the order in which things happened.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The name the client sent.
+    pub requested: String,
+    /// What happened.
+    pub entries: Vec<TraceEntry>,
+}
+
+/// One thing that happened to a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum TraceEntry {
+    /// The requested name was resolved.
+    Resolved {
+        /// When.
+        at: Timestamp,
+        /// Each name on the way, the requested one first, the group's last.
+        chain: Vec<String>,
+        /// Which rule of resolution applied.
+        by: ResolvedBy,
+    },
+    /// One group was looked at.
+    Decision(Decision),
+    /// An attempt had its first content, and was committed.
+    Ready {
+        /// When.
+        at: Timestamp,
+        /// Which attempt.
+        attempt: u32,
+    },
+    /// An attempt failed.
+    Failed {
+        /// When.
+        at: Timestamp,
+        /// Which attempt.
+        attempt: u32,
+        /// At which deployment.
+        deployment: String,
+        /// How.
+        kind: FailureKind,
+        /// How long the provider asked us to stay away, in microseconds.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        retry_after: Option<u64>,
+    },
+    /// The call waits.
+    Waiting {
+        /// Since when.
+        at: Timestamp,
+        /// Until when.
+        until: Timestamp,
+        /// Why.
+        why: WaitReason,
+    },
+    /// The call ended.
+    Finished {
+        /// When.
+        at: Timestamp,
+        /// The outcome's name.
+        outcome: String,
+        /// Why there was no further attempt.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stop: Option<Stop>,
+        /// Our own refusal's name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        refusal: Option<String>,
+        /// When a new call could succeed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        retry_at: Option<Timestamp>,
+        /// What was used.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+    },
+}
+
+/// Which rule turned the requested name into a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResolvedBy {
+    /// It is a group's name.
+    Group,
+    /// It is an alias, directly or through others.
+    Alias,
+    /// A wildcard group's pattern matches it.
+    Wildcard,
+    /// Nothing matches; `unmatched` names a group.
+    Unmatched,
+}
+
+/// One look at one group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// When.
+    pub at: Timestamp,
+    /// The group.
+    pub group: String,
+    /// The strategy in force, by name.
+    pub strategy: String,
+    /// Every member, in the configuration's order.
+    pub candidates: Vec<Verdict>,
+    /// The draw that decided, if chance did: a whole number below the sum of the weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draw: Option<u64>,
+    /// What the chosen member's limits held before and after.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub limits: Vec<LimitReading>,
+    /// What came of it.
+    pub result: DecisionResult,
+}
+
+/// What became of one candidate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The deployment.
+    pub deployment: String,
+    /// Its tier, from 0.
+    pub tier: u32,
+    /// Its weight.
+    pub weight: u64,
+    /// Chosen, admissible, or rejected.
+    pub verdict: VerdictKind,
+    /// What the strategy made of it: lower is better. Its unit is the strategy's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// Why it was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rejection: Option<Rejection>,
+    /// Needed capabilities about which nothing is known of this deployment.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unknown: Vec<Capability>,
+}
+
+/// Chosen, admissible, or rejected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictKind {
+    /// It gets the attempt.
+    Chosen,
+    /// It got the attempt because its breaker was due for a probe.
+    Probe,
+    /// It could have had it.
+    Admissible,
+    /// It is admissible, in a worse tier than the best that has a survivor.
+    LaterTier,
+    /// It was removed.
+    Rejected,
+}
+
+/// One limit of one owner, around one reservation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitReading {
+    /// Whose limit: a deployment's or provider's name, prefixed by its kind.
+    pub owner: String,
+    /// The dimension: `requests`, `input_tokens`, `output_tokens`, `tokens` or `concurrent`.
+    pub dimension: String,
+    /// The limit.
+    pub limit: u64,
+    /// What was left, in whole units rounded down; negative when in debt.
+    pub before: i64,
+    /// What is left after this reservation.
+    pub after: i64,
+}
+
+/// What one look at a group led to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DecisionResult {
+    /// An attempt.
+    Send {
+        /// Its number.
+        attempt: u32,
+        /// Where it goes.
+        deployment: String,
+    },
+    /// The host is asked to rank the survivors.
+    Rank,
+    /// The store is asked for the first survivor that fits.
+    Claim,
+    /// Nobody in this group; the walk goes on elsewhere or ends.
+    Nobody,
+}
