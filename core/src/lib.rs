@@ -4,6 +4,7 @@
 mod action;
 mod catalog;
 mod chance;
+mod config;
 mod failure;
 mod id;
 mod limit;
@@ -20,6 +21,7 @@ pub use catalog::{
     Timeouts, Wildcard,
 };
 pub use chance::Seed;
+pub use config::ConfigFault;
 pub use failure::{
     BreakerBlame, Failure, FailureKind, FallbackSteps, OtherMembers, QuotaFacts, SameMember,
     Settlement,

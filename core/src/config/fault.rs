@@ -1,0 +1,174 @@
+//! Faults: what is wrong with a document and where, gathered instead of stopping at the first.
+
+use core::cell::RefCell;
+use core::fmt;
+
+use super::suggest::closest;
+
+/// One fault of a configuration or scenario document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFault {
+    /// Where: keys joined by dots, list positions in brackets. Empty for the document itself.
+    pub path: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+    /// The name that was probably meant.
+    pub suggestion: Option<String>,
+}
+
+impl fmt::Display for ConfigFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = if self.path.is_empty() { "document" } else { &self.path };
+        write!(f, "{path}: {}", self.message)?;
+        match &self.suggestion {
+            Some(name) => write!(f, " (did you mean `{}`?)", shown(name)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for ConfigFault {}
+
+/// A place in a document: its path for people, and its position for putting faults in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    path: String,
+    position: Vec<usize>,
+}
+
+impl Place {
+    /// The path, as in `groups.gpt-4o.members[1].weight`.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The place of a map's entry, the `position`th.
+    pub(crate) fn key(&self, name: &str, position: usize) -> Self {
+        let plain = |c: char| c.is_alphanumeric() || "-_/*".contains(c);
+        let name = shown(name);
+        let path = match (self.path.is_empty(), !name.is_empty() && name.chars().all(plain)) {
+            (true, true) => name,
+            (false, true) => format!("{}.{name}", self.path),
+            (_, false) => format!("{}[\"{name}\"]", self.path),
+        };
+        self.below(path, position)
+    }
+
+    /// The place of a list's item.
+    pub(crate) fn item(&self, position: usize) -> Self {
+        self.below(format!("{}[{position}]", self.path), position)
+    }
+
+    /// Where an entry that is not there would be: at the end of its map.
+    pub(crate) fn absent(&self, name: &str) -> Self {
+        self.key(name, usize::MAX)
+    }
+
+    fn below(&self, path: String, position: usize) -> Self {
+        let mut below = Self { path, position: self.position.clone() };
+        below.position.push(position);
+        below
+    }
+}
+
+/// The faults found so far. Readers share it, so a fault never stops the reading.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    found: RefCell<Vec<(Vec<usize>, ConfigFault)>>,
+}
+
+impl Faults {
+    /// Whether nothing is wrong so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.borrow().is_empty()
+    }
+
+    /// Notes a fault.
+    pub(crate) fn add(&self, place: &Place, message: impl Into<String>) {
+        self.push(place, message.into(), None);
+    }
+
+    /// Notes a name that stands for nothing. `what` says what kind of name it is, as in
+    /// "unknown deployment"; `known` are the names that would have been right.
+    pub(crate) fn add_unknown<'k>(
+        &self,
+        place: &Place,
+        what: &str,
+        name: &str,
+        known: impl Iterator<Item = &'k str> + Clone,
+    ) {
+        let many = self.found.borrow().len() >= MOST_GUESSES;
+        let guess = if many { None } else { closest(name, known.clone()) };
+        let mut message = format!("unknown {what} `{}`", shown(name));
+        let few: Vec<&str> = known.take(MOST_LISTED.saturating_add(1)).collect();
+        if guess.is_none() && !few.is_empty() && few.len() <= MOST_LISTED {
+            message.push_str(&format!("; known here: {}", few.join(", ")));
+        }
+        self.push(place, message, guess.map(str::to_owned));
+    }
+
+    /// All faults, in the order of the document.
+    pub(crate) fn into_sorted(self) -> Vec<ConfigFault> {
+        let mut found = self.found.into_inner();
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        found.into_iter().map(|(_, fault)| fault).collect()
+    }
+
+    fn push(&self, place: &Place, message: String, suggestion: Option<String>) {
+        let mut found = self.found.borrow_mut();
+        if found.len() < MOST_FAULTS {
+            let fault = ConfigFault { path: place.path.clone(), message, suggestion };
+            found.push((place.position.clone(), fault));
+        }
+    }
+}
+
+/// A piece of the document as a message may show it: bounded, and without control characters.
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown: String =
+        text.chars().take(LONGEST_SHOWN).map(|c| if c.is_control() { '?' } else { c }).collect();
+    if text.chars().nth(LONGEST_SHOWN).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}
+
+/// Faults kept of one document; whoever has more has one fault many times.
+const MOST_FAULTS: usize = 1_000;
+/// Faults after which no closest name is looked for any more: each compares with every name.
+const MOST_GUESSES: usize = 100;
+/// Names listed in a message when none is close.
+const MOST_LISTED: usize = 16;
+/// Letters of the document shown in a message.
+const LONGEST_SHOWN: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_come_out_in_the_order_of_the_document() {
+        let faults = Faults::default();
+        let top = Place::default();
+        faults.add(&top.absent("version"), "is missing");
+        faults.add(&top.key("groups", 1).key("g", 0).key("members", 0).item(1), "second");
+        faults.add_unknown(&top.key("severs", 0), "key", "severs", ["server"].into_iter());
+        let lines: Vec<String> = faults.into_sorted().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            lines,
+            [
+                "severs: unknown key `severs` (did you mean `server`?)",
+                "groups.g.members[1]: second",
+                "version: is missing",
+            ]
+        );
+    }
+
+    #[test]
+    fn odd_names_are_quoted_and_bounded() {
+        let place = Place::default().key("groups", 0).key("gpt-4.1", 0);
+        assert_eq!(place.path(), "groups[\"gpt-4.1\"]");
+        assert_eq!(shown(&"x".repeat(500)).len(), LONGEST_SHOWN + 3);
+        assert_eq!(shown("a\u{1b}[31m"), "a?[31m");
+    }
+}
