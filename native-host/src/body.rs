@@ -1,0 +1,83 @@
+//! The bodies we send: whole, or piece by piece from a task that can tell when nobody reads on.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use tokio::sync::{mpsc, oneshot};
+
+/// Pieces that may wait for a slow reader.
+pub(crate) const PIECES: usize = 8;
+
+/// The body was cut: the connection must not end as if the answer were whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut;
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the answer was cut short")
+    }
+}
+
+impl std::error::Error for Cut {}
+
+/// A body on its way out.
+#[derive(Debug)]
+pub(crate) enum OutBody {
+    /// All of it, with somebody to tell when it has been handed over.
+    Whole { bytes: Option<Bytes>, handed_over: Option<oneshot::Sender<()>> },
+    /// Pieces, as they come.
+    Pieces(mpsc::Receiver<Result<Bytes, Cut>>),
+}
+
+impl OutBody {
+    /// A whole body nobody waits for.
+    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
+        Self::Whole { bytes: Some(bytes.into()), handed_over: None }
+    }
+
+    /// A body in pieces, and the end to feed.
+    pub(crate) fn pieces() -> (mpsc::Sender<Result<Bytes, Cut>>, Self) {
+        let (sender, receiver) = mpsc::channel(PIECES);
+        (sender, Self::Pieces(receiver))
+    }
+}
+
+impl Body for OutBody {
+    type Data = Bytes;
+    type Error = Cut;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        match self.get_mut() {
+            Self::Whole { bytes, handed_over } => {
+                let bytes = bytes.take();
+                if let Some(handed_over) = handed_over.take() {
+                    // Nobody listening is fine.
+                    let _ = handed_over.send(());
+                }
+                Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
+            }
+            Self::Pieces(receiver) => {
+                receiver.poll_recv(context).map(|piece| Some(piece?.map(Frame::data)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole { bytes: None, handed_over: None })
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole { bytes, .. } => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
+            Self::Pieces(_) => SizeHint::default(),
+        }
+    }
+}

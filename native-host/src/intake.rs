@@ -1,0 +1,56 @@
+//! Reading a body to its end, but never more of it than allowed.
+
+use bytes::{Bytes, BytesMut};
+use hyper::body::{Body, Incoming};
+
+/// Why a body could not be had whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IntakeError {
+    /// It is larger than allowed.
+    TooLarge,
+    /// The connection broke before its end.
+    Broken,
+}
+
+/// The whole body, of at most `limit` bytes.
+pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, IntakeError> {
+    let announced = body.size_hint().lower();
+    if usize::try_from(announced).unwrap_or(usize::MAX) > limit {
+        return Err(IntakeError::TooLarge);
+    }
+    let Some(first) = next(&mut body).await? else { return Ok(Bytes::new()) };
+    if first.len() > limit {
+        return Err(IntakeError::TooLarge);
+    }
+    if body.is_end_stream() {
+        return Ok(first);
+    }
+    let mut whole =
+        BytesMut::with_capacity(first.len().max(usize::try_from(announced).unwrap_or(0)));
+    whole.extend_from_slice(&first);
+    while let Some(piece) = next(&mut body).await? {
+        if whole.len() + piece.len() > limit {
+            return Err(IntakeError::TooLarge);
+        }
+        whole.extend_from_slice(&piece);
+    }
+    Ok(whole.freeze())
+}
+
+/// The next piece of data; trailers are skipped.
+async fn next(body: &mut Incoming) -> Result<Option<Bytes>, IntakeError> {
+    loop {
+        let frame = std::future::poll_fn(|context| {
+            Body::poll_frame(std::pin::Pin::new(&mut *body), context)
+        });
+        match frame.await {
+            None => return Ok(None),
+            Some(Err(_)) => return Err(IntakeError::Broken),
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    return Ok(Some(data));
+                }
+            }
+        }
+    }
+}
