@@ -1,0 +1,2 @@
+/** The version of the engine. */
+export function version(): string;

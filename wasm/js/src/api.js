@@ -1,0 +1,2 @@
+// The package's public interface.
+export { version } from "./core.js";

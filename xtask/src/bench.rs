@@ -1,0 +1,20 @@
+//! `cargo xtask bench`: the benchmarks, each printing its own table.
+
+use crate::Result;
+use crate::command::{cargo, root, run as run_command};
+
+/// Crates that may own benchmarks, by package and folder.
+const CRATES: [(&str, &str); 2] = [("pointsman-core", "core"), ("pointsman-wire", "wire")];
+
+/// Runs every benchmark there is.
+pub(crate) fn run() -> Result {
+    let with_benches: Vec<_> =
+        CRATES.iter().filter(|(_, folder)| root().join(folder).join("benches").is_dir()).collect();
+    if with_benches.is_empty() {
+        return Err("no crate has a `benches` folder".to_owned());
+    }
+    for (package, _) in with_benches {
+        run_command(cargo(&["bench", "--quiet", "--package", package, "--benches"]))?;
+    }
+    Ok(())
+}
