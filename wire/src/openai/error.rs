@@ -1,0 +1,242 @@
+//! Errors as OpenAI's clients expect them.
+//!
+//! Every message is for a person and made of our own words and the name the client sent: no
+//! provider's body, address or key ever stands in one.
+
+use pointsman_core::{
+    FailureKind, Outcome, Refusal, RefusalReason, Rejection, Stop, Timestamp, whole_seconds,
+};
+
+use crate::fault::RequestFault;
+use crate::json::write_string;
+
+/// An error for the client: the status and headers of the response, and its JSON body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorReply {
+    /// The status.
+    pub status: u16,
+    /// Headers besides `content-type: application/json`.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl ErrorReply {
+    /// An error of the gateway's own, such as `unsupported_endpoint`.
+    pub fn new(status: u16, code: &str, message: &str) -> Self {
+        Self::with_param(status, code, None, message)
+    }
+
+    /// The error as an event inside a stream that has begun. No `[DONE]` follows it: the answer is
+    /// not whole.
+    pub fn stream_event(&self) -> Vec<u8> {
+        let mut frame = b"data: ".to_vec();
+        frame.extend_from_slice(&self.body);
+        frame.extend_from_slice(b"\n\n");
+        frame
+    }
+
+    fn with_param(status: u16, code: &str, param: Option<&str>, message: &str) -> Self {
+        let mut body = b"{\"error\":{\"message\":".to_vec();
+        write_string(&mut body, message);
+        body.extend_from_slice(b",\"type\":");
+        write_string(&mut body, error_type(status));
+        body.extend_from_slice(b",\"param\":");
+        match param {
+            Some(param) => write_string(&mut body, param),
+            None => body.extend_from_slice(b"null"),
+        }
+        body.extend_from_slice(b",\"code\":");
+        write_string(&mut body, code);
+        body.extend_from_slice(b"}}");
+        Self { status, headers: Vec::new(), body }
+    }
+
+    fn retry_at(mut self, at: Option<Timestamp>, now: Timestamp) -> Self {
+        if let Some(at) = at.filter(|at| *at != Timestamp::NEVER) {
+            self.headers.push(("retry-after", whole_seconds(at.since(now)).to_string()));
+        }
+        self
+    }
+
+    /// Keeps the client's library from retrying on top of us.
+    fn final_word(mut self) -> Self {
+        self.headers.push(("x-should-retry", "false".into()));
+        self
+    }
+}
+
+/// The error for a request that cannot be read.
+pub fn fault_reply(fault: &RequestFault) -> ErrorReply {
+    let code = match fault {
+        RequestFault::Json(_) => "invalid_json",
+        RequestFault::Missing { .. } => "missing_required_parameter",
+        RequestFault::Wrong { .. } => "invalid_type",
+    };
+    ErrorReply::with_param(400, code, fault.path(), &fault.to_string())
+}
+
+/// The error for a call that ended without an answer, or broke off; `None` for one that was
+/// served. `model` is the name the client sent. A request that the provider called bad is better
+/// answered with the provider's own body; this is for when there is none.
+pub fn outcome_reply(outcome: &Outcome, model: &str, now: Timestamp) -> Option<ErrorReply> {
+    let status = outcome.client_status();
+    match outcome {
+        Outcome::Served { .. } => None,
+        Outcome::Refused(refusal) => Some(refusal_reply(refusal, model, now)),
+        Outcome::Broken { failure, .. } => {
+            let what = failure_words(failure.kind);
+            let message = format!("the answer of `{model}` broke off: {what}");
+            Some(ErrorReply::new(status, failure_code(failure.kind), &message).final_word())
+        }
+        Outcome::Exhausted { last, why, attempts, retry_at, .. } => {
+            let what = failure_words(last.kind);
+            let stop = stop_words(*why);
+            let tries = if *attempts == 1 { "1 attempt" } else { &format!("{attempts} attempts") };
+            let message = format!("`{model}` could not be served in {tries}: {what}; {stop}");
+            let reply = ErrorReply::new(status, failure_code(last.kind), &message);
+            Some(reply.retry_at(*retry_at, now).final_word())
+        }
+        Outcome::Cancelled { .. } => {
+            let message = format!("the call to `{model}` was cancelled");
+            Some(ErrorReply::new(status, "cancelled", &message))
+        }
+    }
+}
+
+/// The error for a call that was refused before any attempt.
+pub fn refusal_reply(refusal: &Refusal, model: &str, now: Timestamp) -> ErrorReply {
+    let code = match refusal.reason {
+        RefusalReason::UnknownModel => "model_not_found",
+        RefusalReason::NoCandidate(rejection) => rejection.name(),
+        RefusalReason::RateLimited => "rate_limit_exceeded",
+        RefusalReason::Unavailable => "upstream_unavailable",
+        RefusalReason::NotPermitted
+        | RefusalReason::OverLimit
+        | RefusalReason::OverBudget
+        | RefusalReason::QueueFull
+        | RefusalReason::WaitTooLong => refusal.reason.name(),
+    };
+    let param = matches!(refusal.reason, RefusalReason::UnknownModel).then_some("model");
+    let message = refusal_message(refusal.reason, model);
+    let reply = ErrorReply::with_param(refusal.status(), code, param, &message);
+    let reply = reply.retry_at(refusal.retry_at, now);
+    match refusal.reason {
+        RefusalReason::OverBudget | RefusalReason::NoCandidate(_) => reply.final_word(),
+        _ => reply,
+    }
+}
+
+fn refusal_message(reason: RefusalReason, model: &str) -> String {
+    match reason {
+        RefusalReason::UnknownModel => format!("the model `{model}` does not exist here"),
+        RefusalReason::NotPermitted => format!("this key may not use `{model}`"),
+        RefusalReason::OverLimit => format!("the caller's limit leaves no room for `{model}` now"),
+        RefusalReason::OverBudget => {
+            format!("the caller's budget is spent; `{model}` was not asked")
+        }
+        RefusalReason::QueueFull => format!("too many calls already wait for `{model}`"),
+        RefusalReason::WaitTooLong => {
+            format!("the wait for `{model}` would be longer than allowed")
+        }
+        RefusalReason::NoCandidate(rejection) => {
+            format!(
+                "nothing behind `{model}` can serve this request: {}",
+                rejection_words(rejection)
+            )
+        }
+        RefusalReason::RateLimited => format!("everything behind `{model}` is at its limit now"),
+        RefusalReason::Unavailable => format!("nothing behind `{model}` is available now"),
+    }
+}
+
+fn rejection_words(rejection: Rejection) -> String {
+    match rejection {
+        Rejection::NotPermitted => "this key may not use it".into(),
+        Rejection::Blocked => "it is blocked, or has no credentials".into(),
+        Rejection::Drained => "it is drained".into(),
+        Rejection::NoTagMatch => "the tags do not match".into(),
+        Rejection::NoRegionMatch => "the region does not match".into(),
+        Rejection::LacksCapability(capability) => {
+            format!("it lacks the capability `{}`", capability.name())
+        }
+        Rejection::ContextTooSmall { window, needs } => {
+            format!("{needs} tokens do not fit a context window of {window}")
+        }
+        Rejection::OverPrice => "it is dearer than the request allows".into(),
+        Rejection::OverLatency => "it is slower than the request allows".into(),
+        Rejection::NeverFits => "a limit can never hold it".into(),
+        Rejection::Tripped { .. }
+        | Rejection::Throttled { .. }
+        | Rejection::RateLimited { .. }
+        | Rejection::AtConcurrency
+        | Rejection::ProbeDown
+        | Rejection::Tried => format!("`{}`", rejection.name()),
+    }
+}
+
+/// The code in the error's body.
+fn failure_code(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::QuotaExhausted | FailureKind::Auth | FailureKind::NotFound => {
+            "upstream_unavailable"
+        }
+        FailureKind::RateLimited => "rate_limit_exceeded",
+        FailureKind::ContextWindow => "context_length_exceeded",
+        FailureKind::ContentPolicy => "content_filter",
+        FailureKind::Connect
+        | FailureKind::Server
+        | FailureKind::Overloaded
+        | FailureKind::FirstTokenTimeout
+        | FailureKind::TotalTimeout
+        | FailureKind::Untranslatable
+        | FailureKind::BadRequest
+        | FailureKind::Local
+        | FailureKind::BrokenStream
+        | FailureKind::Cancelled => kind.name(),
+    }
+}
+
+fn failure_words(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Connect => "the provider could not be reached",
+        FailureKind::Server => "the provider failed",
+        FailureKind::Overloaded => "the provider is overloaded",
+        FailureKind::FirstTokenTimeout => "the provider did not begin to answer in time",
+        FailureKind::TotalTimeout => "the answer took too long",
+        FailureKind::RateLimited => "the provider's rate limit is reached",
+        // What is wrong with our account there is the operator's business.
+        FailureKind::QuotaExhausted | FailureKind::Auth | FailureKind::NotFound => {
+            "the provider is not available to this gateway"
+        }
+        FailureKind::Untranslatable => "the provider's protocol cannot hold this request",
+        FailureKind::BadRequest => "the provider rejected the request",
+        FailureKind::ContextWindow => "the input does not fit the model's context window",
+        FailureKind::ContentPolicy => "the provider's content filter refused the request",
+        FailureKind::Local => "the gateway could not open a connection",
+        FailureKind::BrokenStream => "the provider's stream was cut or stalled",
+        FailureKind::Cancelled => "the call was cancelled",
+    }
+}
+
+fn stop_words(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Attempts => "no further attempts are allowed",
+        Stop::Deadline => "the deadline leaves no time for another",
+        Stop::RetryBudget => "the retry budget is spent",
+        Stop::OverBudget => "the caller's budget is spent",
+        Stop::NobodyLeft => "nobody else is left to try",
+        Stop::Fatal => "another attempt would not help",
+    }
+}
+
+/// OpenAI's classes of errors.
+fn error_type(status: u16) -> &'static str {
+    match status {
+        401 => "authentication_error",
+        403 => "permission_error",
+        429 => "rate_limit_error",
+        400..=499 => "invalid_request_error",
+        _ => "server_error",
+    }
+}

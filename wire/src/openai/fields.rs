@@ -1,0 +1,84 @@
+//! Members of one type, or `null`, which the protocol takes for absent.
+
+use crate::fault::{Flaw, wrong};
+use crate::json::{Broken, Kind, Skimmer};
+
+/// Goes into an object; `false` if it was `null`.
+pub(super) fn object(json: &mut Skimmer<'_>, path: &str) -> Result<bool, Flaw> {
+    container(json, path, Kind::Object, "an object")
+}
+
+/// Goes into a list; `false` if it was `null`.
+pub(super) fn list(json: &mut Skimmer<'_>, path: &str) -> Result<bool, Flaw> {
+    container(json, path, Kind::Array, "a list")
+}
+
+fn container(
+    json: &mut Skimmer<'_>,
+    path: &str,
+    kind: Kind,
+    expected: &'static str,
+) -> Result<bool, Flaw> {
+    match json.kind()? {
+        Kind::Null => json.skip()?,
+        found if found == kind => {
+            json.enter()?;
+            return Ok(true);
+        }
+        _ => return wrong(path, expected),
+    };
+    Ok(false)
+}
+
+/// A boolean.
+pub(super) fn flag(json: &mut Skimmer<'_>, path: &str) -> Result<Option<bool>, Flaw> {
+    match json.kind()? {
+        Kind::Null => {
+            json.skip()?;
+            Ok(None)
+        }
+        Kind::Bool => {
+            let span = json.skip()?;
+            Ok(Some(json.slice(span) == b"true"))
+        }
+        _ => wrong(path, "`true` or `false`"),
+    }
+}
+
+/// A whole number. Some clients write -1 for "no limit": negative is as good as absent.
+pub(super) fn whole_number(json: &mut Skimmer<'_>, path: &str) -> Result<Option<u64>, Flaw> {
+    const EXPECTED: &str = "a whole number";
+    match json.kind()? {
+        Kind::Null => {
+            json.skip()?;
+            Ok(None)
+        }
+        Kind::Number => {
+            let span = json.skip()?;
+            match json.slice(span) {
+                [b'-', digits @ ..] if digits.iter().all(u8::is_ascii_digit) => Ok(None),
+                digits if digits.iter().all(u8::is_ascii_digit) => Ok(Some(number(digits))),
+                _ => wrong(path, EXPECTED),
+            }
+        }
+        _ => wrong(path, EXPECTED),
+    }
+}
+
+/// A count in a provider's answer, which is never trusted: what is not one is `None`.
+pub(super) fn count(json: &mut Skimmer<'_>) -> Result<Option<u64>, Broken> {
+    let kind = json.kind()?;
+    let span = json.skip()?;
+    let digits = json.slice(span);
+    // Some write whole numbers as `12.0`.
+    let whole = digits.split(|&b| b == b'.').next().unwrap_or_default();
+    let plain = kind == Kind::Number && !digits.iter().any(|b| matches!(b, b'-' | b'e' | b'E'));
+    Ok(plain.then(|| number(whole)))
+}
+
+fn number(digits: &[u8]) -> u64 {
+    let add = |sum: u64, digit: &u8| {
+        sum.saturating_mul(10).saturating_add(u64::from(digit.wrapping_sub(b'0')))
+    };
+    digits.iter().fold(0, add)
+}

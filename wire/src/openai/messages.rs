@@ -1,0 +1,158 @@
+//! The messages of a chat completion request: their size, and what is in them besides text.
+
+use crate::fault::{Flaw, wrong};
+use crate::json::{Kind, Skimmer};
+use crate::tokens::Estimate;
+
+/// Tokens the provider adds around each message.
+const MESSAGE_TOKENS: u64 = 4;
+/// An image in low detail, and one in high detail of the usual size (four tiles). Its bytes, which
+/// may stand in the request as base64, say nothing about its price.
+const LOW_DETAIL_TOKENS: u64 = 85;
+const HIGH_DETAIL_TOKENS: u64 = 765;
+/// Base64 bytes of compressed audio to a token (about ten tokens a second).
+const AUDIO_BYTES: u64 = 2_048;
+/// Base64 bytes of a document to a token.
+const FILE_BYTES: u64 = 64;
+
+/// What the messages amount to.
+#[derive(Default)]
+pub(super) struct Messages {
+    pub(super) tokens: u64,
+    pub(super) images: bool,
+    pub(super) audio: bool,
+}
+
+/// Reads the value of `messages`.
+pub(super) fn read_messages(json: &mut Skimmer<'_>) -> Result<Messages, Flaw> {
+    let mut reader = Reader::default();
+    if json.kind()? != Kind::Array {
+        return wrong("messages", "a list of messages");
+    }
+    json.enter()?;
+    while json.next_element()? {
+        reader.message(json)?;
+        reader.message += 1;
+    }
+    reader.messages.tokens = reader.estimate.tokens();
+    Ok(reader.messages)
+}
+
+#[derive(Default)]
+struct Reader {
+    messages: Messages,
+    estimate: Estimate,
+    /// Where we are, for errors.
+    message: usize,
+    part: usize,
+}
+
+impl Reader {
+    fn message(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        if json.kind()? != Kind::Object {
+            return wrong(self.path(""), "an object");
+        }
+        self.estimate.add_tokens(MESSAGE_TOKENS);
+        json.enter()?;
+        while let Some(key) = json.next_member()? {
+            match &*key.decode() {
+                "content" => self.content(json)?,
+                "role" | "tool_call_id" => {
+                    json.skip()?;
+                }
+                _ => self.strings(json)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn content(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        match json.kind()? {
+            Kind::String => self.estimate.add_string(json.string()?),
+            Kind::Null => {
+                json.skip()?;
+            }
+            Kind::Array => {
+                json.enter()?;
+                self.part = 0;
+                while json.next_element()? {
+                    self.part(json)?;
+                    self.part += 1;
+                }
+            }
+            _ => return wrong(self.path(".content"), "a string or a list of parts"),
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        if json.kind()? != Kind::Object {
+            return wrong(self.part_path(""), "an object");
+        }
+        json.enter()?;
+        while let Some(key) = json.next_member()? {
+            match &*key.decode() {
+                "type" => self.part_type(json)?,
+                "image_url" => self.image(json)?,
+                "input_audio" => {
+                    self.messages.audio = true;
+                    self.bytes(json, AUDIO_BYTES)?;
+                }
+                "file" => self.bytes(json, FILE_BYTES)?,
+                _ => self.strings(json)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn part_type(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        if json.kind()? != Kind::String {
+            return wrong(self.part_path(".type"), "a string");
+        }
+        match &*json.string()?.decode() {
+            "image_url" => self.messages.images = true,
+            "input_audio" => self.messages.audio = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn image(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        self.messages.images = true;
+        let mut tokens = HIGH_DETAIL_TOKENS;
+        if json.kind()? == Kind::Object {
+            json.enter()?;
+            while let Some(key) = json.next_member()? {
+                let detail = key.decode() == "detail";
+                json.walk(&mut |text| {
+                    if detail && text.decode() == "low" {
+                        tokens = LOW_DETAIL_TOKENS;
+                    }
+                })?;
+            }
+        } else {
+            json.skip()?;
+        }
+        self.estimate.add_tokens(tokens);
+        Ok(())
+    }
+
+    fn bytes(&mut self, json: &mut Skimmer<'_>, bytes_per_token: u64) -> Result<(), Flaw> {
+        let length = json.skip()?.len();
+        self.estimate.add_tokens((length as u64).div_ceil(bytes_per_token));
+        Ok(())
+    }
+
+    fn strings(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        json.walk(&mut |text| self.estimate.add_string(text))?;
+        Ok(())
+    }
+
+    fn path(&self, member: &str) -> String {
+        format!("messages[{}]{member}", self.message)
+    }
+
+    fn part_path(&self, member: &str) -> String {
+        format!("messages[{}].content[{}]{member}", self.message, self.part)
+    }
+}

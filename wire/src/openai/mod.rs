@@ -1,0 +1,23 @@
+//! OpenAI's protocol: chat completions, plain and streamed, and models.
+
+mod answer;
+mod chunk;
+mod error;
+mod facts;
+mod failure;
+mod fields;
+mod head;
+mod messages;
+mod models;
+mod relay;
+mod rewrite;
+mod usage;
+
+pub use answer::{WholeAnswer, whole_answer};
+pub use error::{ErrorReply, fault_reply, outcome_reply, refusal_reply};
+pub use facts::{ChatRequest, read_chat};
+pub use failure::error_answer;
+pub use head::{DEFAULT_BASE_URL, RequestHead, Target, chat_head};
+pub use models::{model, models_list};
+pub use relay::{Progress, Relay};
+pub use rewrite::ChatBody;

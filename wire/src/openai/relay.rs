@@ -1,0 +1,537 @@
+//! The streamed answer on its way through: what goes on to the client, and what it says.
+//!
+//! Frames go on as they came, byte for byte. Two things are held back: everything before the first
+//! content, because until then another deployment may still answer; and the frame with the usage
+//! we asked for in the client's place.
+
+use pointsman_core::{Failure, FailureKind, Usage};
+
+use super::chunk::Chunk;
+use super::failure::read_kind;
+use crate::sse::{Cut, Event, Frames};
+use crate::tokens::Estimate;
+
+/// A stream that says this much without a word of content never will.
+const MAX_HELD: usize = 1024 * 1024;
+
+/// What a piece of the stream, or its end, brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The first content came; true once. What is in `out` begins with all that was held back.
+    pub first_content: bool,
+    /// The attempt has failed; told once. What `out` holds came before. After a `first_content` in
+    /// the same piece it failed behind it.
+    pub failure: Option<Failure>,
+    /// Every choice has given its finish reason: nothing is missing even if no `[DONE]` comes.
+    pub complete: bool,
+    /// `[DONE]` has come. What follows is dropped.
+    pub done: bool,
+}
+
+/// Relays the stream of one attempt.
+#[derive(Debug)]
+pub struct Relay {
+    frames: Frames,
+    reading: Reading,
+}
+
+impl Relay {
+    /// For a request for `choices` answers; with `withhold_usage` the frame that carries nothing
+    /// but usage is kept from the client.
+    pub(super) fn new(choices: u64, withhold_usage: bool) -> Self {
+        let reading = Reading {
+            phase: Phase::Start,
+            held: Vec::new(),
+            scratch: Vec::new(),
+            forwarded_last: false,
+            content_seen: false,
+            withhold_usage,
+            choices: u32::try_from(choices).unwrap_or(u32::MAX),
+            finished: 0,
+            usage: None,
+            output: Estimate::default(),
+        };
+        Self { frames: Frames::new(), reading }
+    }
+
+    /// Takes the next bytes, cut anywhere, and appends to `out` what may go on to the client.
+    pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) -> Progress {
+        let before = self.reading.mark();
+        let mut rest = chunk;
+        if let Some(feed) = self.frames.late_feed(&mut rest) {
+            self.reading.late_feed(feed, out);
+        }
+        while !self.reading.phase.is_over() {
+            let Ok(Cut { frame, taken }) = self.frames.next(rest) else {
+                self.reading.fail(FailureKind::Server, 200);
+                break;
+            };
+            let Some(frame) = frame else { break };
+            self.reading.frame(frame, out);
+            rest = rest.get(taken..).unwrap_or_default();
+        }
+        self.reading.progress(before)
+    }
+
+    /// The provider has closed the stream. A last frame that lacks only its blank line is given one, and
+    /// a stream that is complete but for its `[DONE]` gets that; any other stream without `[DONE]`
+    /// was cut.
+    pub fn end(&mut self, out: &mut Vec<u8>) -> Progress {
+        let before = self.reading.mark();
+        if !self.reading.phase.is_over() {
+            let mut last = self.frames.take_partial();
+            last.extend_from_slice(b"\n\n");
+            self.reading.last_frame(&last, out);
+        }
+        if !self.reading.phase.is_over() {
+            if self.reading.is_complete() {
+                out.extend_from_slice(b"data: [DONE]\n\n");
+                self.reading.phase = Phase::Done;
+            } else {
+                self.reading.fail(FailureKind::Server, 200);
+            }
+        }
+        self.reading.progress(before)
+    }
+
+    /// The usage the provider reported so far; the last report counts.
+    pub fn usage(&self) -> Option<Usage> {
+        self.reading.usage
+    }
+
+    /// The usage reported, else what was received is reckoned to be.
+    pub fn usage_or_estimate(&self, input_tokens: u64) -> Usage {
+        let output = self.reading.output.tokens();
+        let estimate = Usage { input: input_tokens, output, estimated: true, ..Usage::default() };
+        self.reading.usage.unwrap_or(estimate)
+    }
+}
+
+/// How far the stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing has come, so a byte order mark may.
+    Start,
+    /// No content yet: everything is held.
+    Waiting,
+    Flowing,
+    Done,
+    Failed(Failure),
+}
+
+impl Phase {
+    fn is_over(self) -> bool {
+        matches!(self, Self::Done | Self::Failed(_))
+    }
+}
+
+/// Everything but the cutting into frames.
+#[derive(Debug)]
+struct Reading {
+    phase: Phase,
+    held: Vec<u8>,
+    scratch: Vec<u8>,
+    /// Whether the last frame went on, or was at least held.
+    forwarded_last: bool,
+    content_seen: bool,
+    withhold_usage: bool,
+    choices: u32,
+    /// One bit for each choice that has given its finish reason.
+    finished: u128,
+    usage: Option<Usage>,
+    output: Estimate,
+}
+
+/// What is to become of a frame.
+enum Fate {
+    Forward,
+    Content,
+    Withhold,
+    Done,
+    Fail(FailureKind, u16),
+}
+
+impl Reading {
+    fn frame(&mut self, frame: &[u8], out: &mut Vec<u8>) {
+        let mut text = frame;
+        if self.phase == Phase::Start {
+            self.phase = Phase::Waiting;
+            text = frame.strip_prefix(b"\xef\xbb\xbf").unwrap_or(frame);
+        }
+        // Taken out for the time being, so that the event may borrow it beside `self`.
+        let mut scratch = core::mem::take(&mut self.scratch);
+        let event = Event::read(text, &mut scratch);
+        let fate = self.judge(&event);
+        self.scratch = scratch;
+        self.apply(fate, frame, out);
+    }
+
+    /// A frame without its blank line counts if it is whole; half of one is a cut.
+    fn last_frame(&mut self, frame: &[u8], out: &mut Vec<u8>) {
+        let text = frame.strip_prefix(b"\xef\xbb\xbf").unwrap_or(frame);
+        let mut scratch = Vec::new();
+        let event = Event::read(text, &mut scratch);
+        let whole = event.data.is_some_and(|data| is_done(data) || Chunk::read(data).is_ok());
+        if whole {
+            self.frame(frame, out);
+        }
+    }
+
+    fn judge(&mut self, event: &Event<'_>) -> Fate {
+        let Some(data) = event.data.filter(|data| !data.is_empty()) else {
+            return Fate::Forward;
+        };
+        if event.name == b"error" {
+            let (kind, status) = read_kind(200, data);
+            return Fate::Fail(kind, status);
+        }
+        if is_done(data) {
+            // Without content this is the streamed form of an empty answer.
+            let empty = self.phase == Phase::Waiting;
+            return if empty { Fate::Fail(FailureKind::Server, 200) } else { Fate::Done };
+        }
+        let Ok(chunk) = Chunk::read(data) else {
+            return Fate::Fail(FailureKind::Server, 200);
+        };
+        if chunk.error {
+            let (kind, status) = read_kind(200, data);
+            return Fate::Fail(kind, status);
+        }
+        self.finished |= chunk.finished;
+        self.output.add(chunk.output);
+        self.usage = chunk.usage.or(self.usage);
+        if chunk.content {
+            Fate::Content
+        } else if self.withhold_usage && chunk.usage.is_some() && chunk.choices == 0 {
+            Fate::Withhold
+        } else {
+            Fate::Forward
+        }
+    }
+
+    fn apply(&mut self, fate: Fate, frame: &[u8], out: &mut Vec<u8>) {
+        self.forwarded_last = true;
+        match fate {
+            Fate::Content if self.phase == Phase::Waiting => {
+                self.phase = Phase::Flowing;
+                self.content_seen = true;
+                // Not needed again: let its memory go.
+                out.append(&mut core::mem::take(&mut self.held));
+                out.extend_from_slice(frame);
+            }
+            Fate::Forward if self.phase == Phase::Waiting => self.hold(frame),
+            Fate::Forward | Fate::Content => out.extend_from_slice(frame),
+            Fate::Done => {
+                self.phase = Phase::Done;
+                out.extend_from_slice(frame);
+            }
+            Fate::Withhold => self.forwarded_last = false,
+            Fate::Fail(kind, status) => self.fail(kind, status),
+        }
+    }
+
+    fn late_feed(&mut self, feed: &[u8], out: &mut Vec<u8>) {
+        if !self.forwarded_last {
+            return;
+        }
+        if self.phase == Phase::Waiting { self.hold(feed) } else { out.extend_from_slice(feed) }
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        if self.held.len() + bytes.len() > MAX_HELD {
+            self.fail(FailureKind::Server, 200);
+        } else {
+            self.held.extend_from_slice(bytes);
+        }
+    }
+
+    /// Once content has gone out, a server's fault has another name.
+    fn fail(&mut self, kind: FailureKind, status: u16) {
+        let kind = match (self.phase, kind) {
+            (Phase::Flowing, FailureKind::Server | FailureKind::Overloaded) => {
+                FailureKind::BrokenStream
+            }
+            _ => kind,
+        };
+        self.forwarded_last = false;
+        self.phase = Phase::Failed(Failure { status: Some(status), ..Failure::new(kind) });
+    }
+
+    fn is_complete(&self) -> bool {
+        self.finished.count_ones() >= self.choices
+    }
+
+    /// What [`Self::progress`] compares with.
+    fn mark(&self) -> Mark {
+        Mark { content_seen: self.content_seen, over: self.phase.is_over() }
+    }
+
+    fn progress(&self, before: Mark) -> Progress {
+        Progress {
+            first_content: self.content_seen && !before.content_seen,
+            failure: match self.phase {
+                Phase::Failed(failure) if !before.over => Some(failure),
+                _ => None,
+            },
+            complete: self.is_complete(),
+            done: self.phase == Phase::Done,
+        }
+    }
+}
+
+/// Where a stream was before a piece of it.
+#[derive(Clone, Copy)]
+struct Mark {
+    content_seen: bool,
+    over: bool,
+}
+
+fn is_done(data: &[u8]) -> bool {
+    data.trim_ascii() == b"[DONE]"
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ROLE: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\
+                        \"content\":\"\"},\"finish_reason\":null}],\"usage\":null}\n\n";
+    const STOP: &str =
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+    const USAGE: &str = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\
+                         \"completion_tokens\":2,\"total_tokens\":11,\
+                         \"prompt_tokens_details\":{\"cached_tokens\":4}}}\n\n";
+    const DONE: &str = "data: [DONE]\n\n";
+
+    fn text(text: &str) -> String {
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
+    }
+
+    /// Everything a stream brought.
+    #[derive(Debug, Default, PartialEq)]
+    struct Seen {
+        out: String,
+        /// What had been forwarded when the first content was reported.
+        first_content: bool,
+        failure: Option<FailureKind>,
+        complete: bool,
+        done: bool,
+        usage: Option<Usage>,
+        estimate: Usage,
+    }
+
+    fn run(relay: Relay, stream: &[u8], cuts: &[usize]) -> Seen {
+        let mut relay = relay;
+        let (mut seen, mut out) = (Seen::default(), Vec::new());
+        let mut rest = stream;
+        let mut take = |seen: &mut Seen, progress: Progress, out: &Vec<u8>| {
+            assert!(!(seen.first_content && progress.first_content), "first content told twice");
+            assert!(!(seen.failure.is_some() && progress.failure.is_some()), "failed twice");
+            seen.first_content |= progress.first_content;
+            assert!(out.is_empty() || seen.first_content, "delivered before content");
+            seen.failure = seen.failure.or(progress.failure.map(|failure| failure.kind));
+            (seen.complete, seen.done) = (progress.complete, progress.done);
+        };
+        for &cut in cuts {
+            let (chunk, tail) = rest.split_at(cut.min(rest.len()));
+            let progress = relay.push(chunk, &mut out);
+            take(&mut seen, progress, &out);
+            rest = tail;
+        }
+        let progress = relay.push(rest, &mut out);
+        take(&mut seen, progress, &out);
+        let progress = relay.end(&mut out);
+        take(&mut seen, progress, &out);
+        seen.out = String::from_utf8(out).unwrap();
+        (seen.usage, seen.estimate) = (relay.usage(), relay.usage_or_estimate(9));
+        seen
+    }
+
+    fn relay(stream: &str) -> Seen {
+        run(Relay::new(1, true), stream.as_bytes(), &[])
+    }
+
+    #[test]
+    fn a_whole_stream_passes_but_for_the_usage_we_asked_for() {
+        let before = [ROLE, &text("Hel"), &text("lo"), STOP].concat();
+        let stream = [&before, USAGE, DONE].concat();
+        let seen = relay(&stream);
+        assert_eq!(seen.out, [&before, DONE].concat());
+        let usage = Usage { input: 9, cached_input: 4, output: 2, ..Usage::default() };
+        assert_eq!(seen.usage, Some(usage));
+        assert!(seen.first_content && seen.complete && seen.done && seen.failure.is_none());
+        assert_eq!(run(Relay::new(1, false), stream.as_bytes(), &[]).out, stream);
+    }
+
+    #[test]
+    fn nothing_is_delivered_before_content_and_then_everything() {
+        let mut relay = Relay::new(1, true);
+        let mut out = Vec::new();
+        for held in [": ping\n\n", ROLE, "event: ping\ndata: {}\n\n", "\n", "data:\n\n"] {
+            assert_eq!(relay.push(held.as_bytes(), &mut out), Progress::default());
+            assert!(out.is_empty());
+        }
+        let word = text("Hi");
+        assert!(relay.push(word.as_bytes(), &mut out).first_content);
+        let all = [": ping\n\n", ROLE, "event: ping\ndata: {}\n\n", "\n", "data:\n\n", &word];
+        assert_eq!(String::from_utf8(out).unwrap(), all.concat());
+    }
+
+    #[test]
+    fn content_is_whatever_the_user_waits_for() {
+        for (delta, content) in [
+            (r#"{"delta":{"role":"assistant"}}"#, false),
+            (r#"{"delta":{"content":""}}"#, false),
+            (r#"{"delta":{"content":null,"tool_calls":[]}}"#, false),
+            (r#"{"delta":{"tool_calls":[{"index":0,"id":"call_1","type":"function"}]}}"#, false),
+            (r#"{"delta":{"content":[{"text":"x"}]}}"#, true),
+            (r#"{"delta":{"reasoning_content":"hm"}}"#, true),
+            (r#"{"delta":{"reasoning":"hm"}}"#, true),
+            (r#"{"delta":{"refusal":"no"}}"#, true),
+            (r#"{"delta":{"tool_calls":[{"function":{"name":"f","arguments":""}}]}}"#, true),
+            (r#"{"delta":{"tool_calls":[{"function":{"arguments":"{"}}]}}"#, true),
+            (r#"{"delta":{"function_call":{"name":"f"}}}"#, true),
+            (r#"{"delta":{"audio":{"data":"UklG"}}}"#, true),
+            (r#"{"delta":{},"finish_reason":"length"}"#, true),
+            (r#"{"delta":{},"finish_reason":null}"#, false),
+            (r#"{"d\u0065lta":{"cont\u0065nt":"x"}}"#, true),
+        ] {
+            let frame = format!("data: {{\"choices\":[{delta}]}}\n\n");
+            let progress = Relay::new(1, true).push(frame.as_bytes(), &mut Vec::new());
+            assert_eq!(progress.first_content, content, "{delta}");
+        }
+    }
+
+    #[test]
+    fn a_cut_has_one_name_before_content_and_another_after() {
+        let seen = relay(ROLE);
+        assert_eq!((seen.failure, &*seen.out), (Some(FailureKind::Server), ""));
+        let seen = relay("");
+        assert_eq!(seen.failure, Some(FailureKind::Server));
+        let half = &[ROLE, &text("Hel"), "data: {\"choices\":[{\"ind"].concat();
+        let seen = relay(half);
+        assert_eq!(seen.failure, Some(FailureKind::BrokenStream));
+        assert_eq!(seen.out, [ROLE, &text("Hel")].concat());
+        assert!(seen.estimate.estimated && seen.estimate.output > 0 && seen.estimate.input == 9);
+    }
+
+    #[test]
+    fn an_end_without_done_is_clean_only_with_every_finish_reason() {
+        let whole = [&text("Hi"), STOP].concat();
+        let seen = relay(&whole);
+        assert_eq!((seen.failure, seen.out), (None, [&whole, DONE].concat()));
+        let seen = run(Relay::new(2, true), whole.as_bytes(), &[]);
+        assert_eq!(seen.failure, Some(FailureKind::BrokenStream));
+        let both = [&whole, &STOP.replace("\"index\":0", "\"index\":1")[..]].concat();
+        let seen = run(Relay::new(2, true), both.as_bytes(), &[]);
+        assert_eq!(seen.failure, None);
+    }
+
+    #[test]
+    fn a_last_frame_without_its_blank_line_counts_if_whole() {
+        let before = [&text("Hi"), STOP].concat();
+        let seen = relay(&[&before, "data: [DONE]"].concat());
+        assert_eq!((seen.failure, seen.done, seen.out), (None, true, [&before, DONE].concat()));
+    }
+
+    #[test]
+    fn an_error_inside_is_the_failure_it_names() {
+        let error =
+            "data: {\"error\":{\"message\":\"slow down\",\"code\":\"rate_limit_exceeded\"}}\n\n";
+        let seen = relay(&[ROLE, error].concat());
+        assert_eq!((seen.failure, &*seen.out), (Some(FailureKind::RateLimited), ""));
+        let event =
+            "event: error\ndata: {\"message\":\"Overloaded\",\"type\":\"overloaded_error\"}\n\n";
+        assert_eq!(relay(event).failure, Some(FailureKind::Overloaded));
+        let late = [&text("Hi"), event, &text("again"), DONE].concat();
+        let seen = relay(&late);
+        assert_eq!((seen.failure, seen.out), (Some(FailureKind::BrokenStream), text("Hi")));
+        assert!(!seen.done);
+    }
+
+    #[test]
+    fn garbage_ends_the_stream() {
+        for garbage in ["data: {\"choices\":[\n\n", "data: <html>\n\n", "data: 7\n\n"] {
+            assert_eq!(relay(garbage).failure, Some(FailureKind::Server), "{garbage}");
+            let seen = relay(&[&text("Hi"), garbage, &text("more"), DONE].concat());
+            assert_eq!((seen.failure, seen.out), (Some(FailureKind::BrokenStream), text("Hi")));
+        }
+        assert_eq!(relay("<html>\nno stream at all\n").failure, Some(FailureKind::Server));
+    }
+
+    #[test]
+    fn an_answer_of_nothing_is_a_failure() {
+        assert_eq!(relay(&[ROLE, DONE].concat()).failure, Some(FailureKind::Server));
+    }
+
+    #[test]
+    fn what_follows_done_is_dropped() {
+        let whole = [&text("Hi"), STOP, DONE].concat();
+        let seen = relay(&[&whole, &text("more"), "garbage"].concat());
+        assert_eq!((seen.failure, seen.out), (None, whole));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut relay = Relay::new(1, true);
+        let mut out = Vec::new();
+        let chunk = [b'x'; 64 * 1024];
+        let fails = |relay: &mut Relay, chunk: &[u8], out: &mut Vec<u8>| {
+            (0..1_000).find_map(|_| relay.push(chunk, out).failure)
+        };
+        assert!(fails(&mut relay, &chunk, &mut out).is_some(), "an endless line");
+        assert!(out.is_empty());
+        let mut relay = Relay::new(1, true);
+        let pings = ": ping\n\n".repeat(8 * 1024);
+        assert!(fails(&mut relay, pings.as_bytes(), &mut out).is_some(), "endless pings");
+        assert!(out.is_empty());
+    }
+
+    fn frame() -> impl Strategy<Value = String> {
+        prop_oneof![
+            4 => Just(text("wörld 日本 \\n")),
+            1 => Just(ROLE.to_owned()),
+            1 => Just(STOP.to_owned()),
+            2 => Just(USAGE.to_owned()),
+            1 => Just(DONE.to_owned()),
+            1 => Just(": comment\n\n".to_owned()),
+            1 => Just("\n".to_owned()),
+            1 => Just("id: 7\nevent: message\ndata: {\"choices\":\ndata: []}\n\n".to_owned()),
+            1 => Just("data: {\"error\":{\"code\":\"content_filter\"}}\n\n".to_owned()),
+            1 => Just("data: {oops\n\n".to_owned()),
+            1 => Just("data: {\"choices\":[]".to_owned()),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn where_the_network_cuts_changes_nothing(
+            frames in prop::collection::vec(frame(), 0..10),
+            end in prop_oneof![Just("\n"), Just("\r\n"), Just("\r")],
+            mark: bool,
+            withhold: bool,
+            cuts in prop::collection::vec(0_usize..40, 0..60),
+        ) {
+            let stream = frames.concat().replace('\n', end);
+            let stream = if mark { format!("\u{feff}{stream}") } else { stream };
+            let whole = run(Relay::new(1, withhold), stream.as_bytes(), &[]);
+            let cut = run(Relay::new(1, withhold), stream.as_bytes(), &cuts);
+            prop_assert_eq!(&whole, &cut);
+            let single = run(Relay::new(1, withhold), stream.as_bytes(), &vec![1; stream.len()]);
+            prop_assert_eq!(&whole, &single);
+        }
+
+        #[test]
+        fn no_bytes_can_break_it(chunks in prop::collection::vec(any::<Vec<u8>>(), 0..10)) {
+            let mut relay = Relay::new(1, true);
+            let mut out = Vec::new();
+            for chunk in &chunks {
+                relay.push(chunk, &mut out);
+            }
+            relay.end(&mut out);
+            prop_assert!(out.len() <= chunks.concat().len() + 20);
+        }
+    }
+}

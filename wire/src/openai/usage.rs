@@ -1,0 +1,56 @@
+//! The `usage` object of an answer.
+
+use pointsman_core::Usage;
+
+use super::fields::count;
+use crate::json::{Broken, Kind, Skimmer};
+
+/// Reads the value of `usage`; `None` if it is `null` or has no counts.
+pub(super) fn read_usage(json: &mut Skimmer<'_>) -> Result<Option<Usage>, Broken> {
+    if json.kind()? != Kind::Object {
+        json.skip()?;
+        return Ok(None);
+    }
+    json.enter()?;
+    let mut usage = Usage::default();
+    let mut counted = false;
+    while let Some(key) = json.next_member()? {
+        match &*key.decode() {
+            "prompt_tokens" => counted |= set(&mut usage.input, json)?,
+            "completion_tokens" => counted |= set(&mut usage.output, json)?,
+            // DeepSeek's name for it.
+            "prompt_cache_hit_tokens" => {
+                set(&mut usage.cached_input, json)?;
+            }
+            "prompt_tokens_details" | "completion_tokens_details" => details(&mut usage, json)?,
+            _ => {
+                json.skip()?;
+            }
+        }
+    }
+    Ok(counted.then_some(usage))
+}
+
+fn details(usage: &mut Usage, json: &mut Skimmer<'_>) -> Result<(), Broken> {
+    if json.kind()? != Kind::Object {
+        json.skip()?;
+        return Ok(());
+    }
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        match &*key.decode() {
+            "cached_tokens" => set(&mut usage.cached_input, json)?,
+            "cache_write_tokens" => set(&mut usage.cache_write, json)?,
+            "reasoning_tokens" => set(&mut usage.reasoning, json)?,
+            _ => json.skip().map(|_| false)?,
+        };
+    }
+    Ok(())
+}
+
+/// Sets `field` if a count comes next.
+fn set(field: &mut u64, json: &mut Skimmer<'_>) -> Result<bool, Broken> {
+    let count = count(json)?;
+    *field = count.unwrap_or(*field);
+    Ok(count.is_some())
+}

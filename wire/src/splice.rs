@@ -1,0 +1,88 @@
+//! A request body made of the client's own bytes and a few of ours, without copying the former.
+
+use core::ops::Range;
+
+/// A body in pieces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spliced {
+    pieces: Vec<Piece>,
+    length: usize,
+}
+
+/// One piece of a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// This part of the original.
+    Original(Range<usize>),
+    /// These bytes.
+    Inserted(Vec<u8>),
+}
+
+/// One place of the original with what is to stand there instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Edit {
+    pub(crate) at: Range<usize>,
+    pub(crate) text: Vec<u8>,
+}
+
+impl Spliced {
+    /// The original of `length` bytes with `edits` done to it. They must not overlap.
+    pub(crate) fn new(length: usize, mut edits: Vec<Edit>) -> Self {
+        edits.sort_by_key(|edit| edit.at.start);
+        let mut spliced = Self { pieces: Vec::with_capacity(edits.len() * 2 + 1), length: 0 };
+        let mut kept = 0;
+        for Edit { at, text } in edits {
+            spliced.push(Piece::Original(kept..at.start));
+            spliced.push(Piece::Inserted(text));
+            kept = at.end;
+        }
+        spliced.push(Piece::Original(kept..length));
+        spliced
+    }
+
+    /// The pieces, in order; none is empty.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// The pieces, in order, for a host that takes them apart.
+    pub fn into_pieces(self) -> Vec<Piece> {
+        self.pieces
+    }
+
+    /// The length of the whole body in bytes: its `content-length`.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether the body has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The pieces as bytes. `original` must be the body this was made from.
+    pub fn slices<'a>(&'a self, original: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        self.pieces.iter().map(move |piece| match piece {
+            Piece::Original(range) => original.get(range.clone()).unwrap_or_default(),
+            Piece::Inserted(bytes) => bytes,
+        })
+    }
+
+    /// The body in one buffer, for hosts that cannot send pieces.
+    pub fn to_vec(&self, original: &[u8]) -> Vec<u8> {
+        let mut whole = Vec::with_capacity(self.length);
+        self.slices(original).for_each(|slice| whole.extend_from_slice(slice));
+        whole
+    }
+
+    fn push(&mut self, piece: Piece) {
+        let length = match &piece {
+            Piece::Original(range) => range.len(),
+            Piece::Inserted(bytes) => bytes.len(),
+        };
+        if length > 0 {
+            self.length += length;
+            self.pieces.push(piece);
+        }
+    }
+}
