@@ -97,3 +97,68 @@ fn days_since_epoch(year: u64, month: u64, day: u64) -> Option<u64> {
     // 719,468 days lie between 0000-03-01 and 1970-01-01.
     (year * 365 + leap_days + days_before_month + day - 1).checked_sub(719_468)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn durations_as_go_prints_them() {
+        for (text, millis) in [
+            ("1s", 1_000),
+            ("6m0s", 360_000),
+            ("7.66s", 7_660),
+            ("2m59.56s", 179_560),
+            ("120ms", 120),
+            ("1h0m0.5s", 3_600_500),
+            ("1500us", 1),
+            ("1500µs", 1),
+            ("0s", 0),
+        ] {
+            assert_eq!(go_duration(text).map(|d| d.as_millis()), Some(millis), "{text}");
+        }
+        for text in ["", "1", "s", "-1s", "1x", "1s1", "1..2s", "1e3s", "99999999999h", " 1s"] {
+            assert_eq!(go_duration(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn seconds_may_have_a_fraction() {
+        assert_eq!(seconds("2"), Some(Duration::from_secs(2)));
+        assert_eq!(seconds("0.25"), Some(Duration::from_millis(250)));
+        assert_eq!(seconds("1.0000000009"), Some(Duration::from_secs(1)));
+        for text in ["", "-1", "+1", "1e3", ".5", "1,5", "inf", "99999999999999"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_as_http_writes_them() {
+        let seconds = |text| http_date(text).map(|at| at.as_micros() / 1_000_000);
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
+        assert_eq!(seconds("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
+        assert_eq!(seconds("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
+        assert_eq!(seconds("Fri, 31 Dec 9999 23:59:59 GMT"), Some(253_402_300_799));
+        for text in [
+            "Sunday, 06-Nov-94 08:49:37 GMT",
+            "Sun, 06 Nov 1994 08:49:37 UTC",
+            "Sun, 06 Nov 1994 24:00:00 GMT",
+            "Sun, 00 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1969 08:49:37 GMT",
+            "Sun, 06 Nov 1994 08:49:37 GMT x",
+            "06 Nov 1994 08:49:37 GMT",
+            "",
+        ] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_can_break_them(text: String) {
+            let _ = (go_duration(&text), seconds(&text), http_date(&text));
+        }
+    }
+}

@@ -133,3 +133,64 @@ impl Raw {
 fn reset(value: &str) -> Option<Duration> {
     go_duration(value).or_else(|| seconds(value))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(headers: &[(&str, &str)]) -> AnswerHeaders {
+        // 1994-11-06 08:49:37.
+        let now = Timestamp::from_micros(784_111_777_000_000);
+        AnswerHeaders::read(headers.iter().map(|(name, value)| (*name, value.as_bytes())), now)
+    }
+
+    #[test]
+    fn retry_after_in_every_form() {
+        for (headers, millis) in [
+            (&[("Retry-After", "2")][..], Some(2_000)),
+            (&[("retry-after", " 0.5 ")], Some(500)),
+            (&[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT")], Some(30_000)),
+            (&[("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT")], Some(0)),
+            (&[("retry-after", "60"), ("retry-after-ms", "1500")], Some(1_500)),
+            (&[("retry-after-ms", "x"), ("retry-after", "1")], Some(1_000)),
+            (&[("retry-after", "9999999")], Some(86_400_000)),
+            (&[("retry-after", "-5")], None),
+            (&[("retry-after", "soon")], None),
+            (&[], None),
+        ] {
+            let length = read(headers).retry_after.map(|length| length.as_millis());
+            assert_eq!(length, millis, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn quotas_are_normalised() {
+        let quota = |left: [&str; 2]| {
+            read(&[
+                ("x-ratelimit-remaining-requests", left[0]),
+                ("X-RateLimit-Remaining-Tokens", left[1]),
+                ("x-ratelimit-reset-requests", "120ms"),
+                ("x-ratelimit-reset-tokens", "6m0s"),
+            ])
+            .quota
+            .unwrap()
+        };
+        let resets_in = |left| quota(left).resets_in.unwrap().as_millis();
+        assert_eq!(
+            (quota(["7", "90"]).requests_left, quota(["7", "90"]).tokens_left),
+            (Some(7), Some(90))
+        );
+        assert_eq!(resets_in(["0", "90"]), 120);
+        assert_eq!(resets_in(["7", "0"]), 360_000);
+        assert_eq!(resets_in(["7", "90"]), 360_000);
+        assert_eq!(quota(["-1", "x"]).requests_left, None);
+        assert_eq!(read(&[("x-ratelimit-remaining-tokens", "1e9")]).quota, None);
+        assert_eq!(read(&[("content-type", "application/json")]).quota, None);
+    }
+
+    #[test]
+    fn streams_are_told_by_their_type() {
+        assert!(read(&[("Content-Type", "Text/Event-Stream; charset=utf-8")]).event_stream);
+        assert!(!read(&[("content-type", "application/json")]).event_stream);
+    }
+}

@@ -187,3 +187,69 @@ fn lines(frame: &[u8]) -> impl Iterator<Item = &[u8]> {
         Some(line)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(stream: &str) -> Vec<String> {
+        let mut frames = Frames::new();
+        let mut found = Vec::new();
+        let mut rest = stream.as_bytes();
+        while !rest.is_empty() {
+            let cut = frames.next(rest).unwrap();
+            found.extend(cut.frame.map(|frame| String::from_utf8(frame.to_vec()).unwrap()));
+            rest = &rest[cut.taken..];
+        }
+        found
+    }
+
+    fn event(frame: &str) -> (String, Option<String>) {
+        let mut scratch = b"left over".to_vec();
+        let event = Event::read(frame.as_bytes(), &mut scratch);
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (text(event.name), event.data.map(text))
+    }
+
+    #[test]
+    fn a_frame_ends_behind_its_blank_line() {
+        assert_eq!(frames("a\n\nb\r\n\r\nc\r\rd\n"), ["a\n\n", "b\r\n\r\n", "c\r\r"]);
+        assert_eq!(frames("a\nb\n\n\n\r\n"), ["a\nb\n\n", "\n", "\r\n"]);
+        assert_eq!(frames("a\r\n\nb\r\n\rc"), ["a\r\n\n", "b\r\n\r"]);
+    }
+
+    #[test]
+    fn a_line_feed_that_comes_late_belongs_to_the_frame_before() {
+        let mut frames = Frames::new();
+        assert_eq!(frames.next(b"a\r\n\r").unwrap(), Cut { frame: Some(b"a\r\n\r"), taken: 4 });
+        assert_eq!(frames.late_feed(&mut &b""[..]), None);
+        let mut rest = &b"\nb\r\r"[..];
+        assert_eq!(frames.late_feed(&mut rest), Some(&b"\n"[..]));
+        assert_eq!(frames.next(rest).unwrap().frame, Some(&b"b\r\r"[..]));
+        let mut rest = &b"c"[..];
+        assert_eq!(frames.late_feed(&mut rest), None);
+        assert_eq!(rest, b"c");
+    }
+
+    #[test]
+    fn fields_are_read_as_the_standard_says() {
+        let event = |frame| event(frame);
+        assert_eq!(event("data: x\n\n"), ("".into(), Some("x".into())));
+        assert_eq!(event("data:x\r\n\r\n"), ("".into(), Some("x".into())));
+        assert_eq!(event("data:  x \r\r"), ("".into(), Some(" x ".into())));
+        assert_eq!(event(": data: x\n\n"), ("".into(), None));
+        assert_eq!(event("event: error\nid: 3\ndata: x\n\n"), ("error".into(), Some("x".into())));
+        assert_eq!(event("data: a\ndata\ndata: b\n\n"), ("".into(), Some("a\n\nb".into())));
+        assert_eq!(event("data\n\n"), ("".into(), Some("".into())));
+        assert_eq!(event("\n"), ("".into(), None));
+    }
+
+    #[test]
+    fn a_frame_too_long_is_refused_however_it_comes() {
+        let long = vec![b'x'; MAX_FRAME + 1];
+        assert_eq!(Frames::new().next(&long), Err(TooLong));
+        let mut frames = Frames::new();
+        assert!(frames.next(&long[..MAX_FRAME]).is_ok());
+        assert_eq!(frames.next(b"x"), Err(TooLong));
+    }
+}

@@ -103,3 +103,75 @@ impl Completion {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(status: u16, body: &str) -> Result<WholeAnswer, FailureKind> {
+        whole_answer(status, &AnswerHeaders::default(), body.as_bytes()).map_err(|f| f.kind)
+    }
+
+    #[test]
+    fn a_completion_is_an_answer() {
+        let body = r#"{"id":"x","choices":[{"index":0,"message":{"role":"assistant",
+            "content":"Hello there"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,
+            "completion_tokens":12,"prompt_tokens_details":{"cached_tokens":4,"audio_tokens":0},
+            "completion_tokens_details":{"reasoning_tokens":5}},"error":null}"#;
+        let usage =
+            Usage { input: 9, cached_input: 4, output: 12, reasoning: 5, ..Usage::default() };
+        let answer = judge(200, body).unwrap();
+        assert_eq!(answer.usage, Some(usage));
+        assert_eq!(answer.usage_or_estimate(1), usage);
+    }
+
+    #[test]
+    fn without_usage_there_is_an_estimate() {
+        let body = r#"{"choices":[{"message":{"content":"one two three four"}}],"usage":null}"#;
+        let answer = judge(200, body).unwrap();
+        assert_eq!(answer.usage, None);
+        let usage = answer.usage_or_estimate(7);
+        assert!(usage.estimated && usage.input == 7 && (3..8).contains(&usage.output), "{usage:?}");
+    }
+
+    #[test]
+    fn what_is_no_completion_is_a_failure() {
+        for body in [
+            "",
+            "<html>",
+            "{}",
+            "[]",
+            "null",
+            r#"{"choices":[]}"#,
+            r#"{"choices":[7]}"#,
+            r#"{"choices":{}}"#,
+            r#"{"choices":[{"message":{}}]"#,
+            r#"{"choices":[{"message":{}}]} x"#,
+        ] {
+            assert_eq!(judge(200, body), Err(FailureKind::Server), "{body}");
+        }
+    }
+
+    #[test]
+    fn an_error_inside_a_200_is_the_failure_it_names() {
+        for (body, kind) in [
+            (r#"{"error":{"code":"insufficient_quota"}}"#, FailureKind::QuotaExhausted),
+            (r#"{"error":{"code":429,"message":"slow down"}}"#, FailureKind::RateLimited),
+            (r#"[{"error":{"code":503}}]"#, FailureKind::Overloaded),
+            (r#"{"error":{"message":"boom"},"choices":[{}]}"#, FailureKind::Server),
+            (r#"{"error":"boom"}"#, FailureKind::Server),
+        ] {
+            assert_eq!(judge(200, body), Err(kind), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_failure_carries_what_the_headers_say() {
+        let retry_after = Some(core::time::Duration::from_secs(2));
+        let quota = Some(QuotaFacts { requests_left: Some(0), ..QuotaFacts::default() });
+        let headers = AnswerHeaders { retry_after, quota, event_stream: false };
+        let failure = whole_answer(429, &headers, b"").unwrap_err();
+        let kind = FailureKind::RateLimited;
+        assert_eq!(failure, Failure { kind, retry_after, status: Some(429), quota });
+    }
+}

@@ -240,3 +240,137 @@ fn error_type(status: u16) -> &'static str {
         _ => "server_error",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use pointsman_core::{Capability, DeploymentId, Failure, Usage};
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_micros(1_000_000_000);
+
+    fn parse(reply: &ErrorReply) -> serde_json::Value {
+        let whole: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
+        let error = &whole["error"];
+        assert_eq!(whole.as_object().unwrap().len(), 1);
+        assert_eq!(error.as_object().unwrap().len(), 4);
+        let message = error["message"].as_str().unwrap();
+        assert!(!message.is_empty() && !message.ends_with('.'), "{message}");
+        error.clone()
+    }
+
+    fn refusal(reason: RefusalReason, retry_at: Option<Timestamp>) -> ErrorReply {
+        let refusal = Refusal { reason, retry_at, candidates: Vec::new() };
+        outcome_reply(&Outcome::Refused(refusal), "gpt-\"x\"", NOW).unwrap()
+    }
+
+    fn exhausted(failure: Failure) -> ErrorReply {
+        let outcome = Outcome::Exhausted {
+            last: failure,
+            by: DeploymentId::from_number(0),
+            why: Stop::NobodyLeft,
+            attempts: 2,
+            retry_at: Some(NOW.plus(Duration::from_millis(1_500))),
+            candidates: Vec::new(),
+        };
+        outcome_reply(&outcome, "gpt-4o", NOW).unwrap()
+    }
+
+    #[test]
+    fn a_request_at_fault_is_told_where() {
+        let fault = crate::openai::read_chat(br#"{"model":"m","messages":[7]}"#).unwrap_err();
+        let reply = fault_reply(&fault);
+        let error = parse(&reply);
+        assert_eq!((reply.status, &error["type"]), (400, &"invalid_request_error".into()));
+        assert_eq!(
+            (&error["param"], &error["code"]),
+            (&"messages[0]".into(), &"invalid_type".into())
+        );
+        let fault = crate::openai::read_chat(b"{").unwrap_err();
+        let error = parse(&fault_reply(&fault));
+        assert_eq!((&error["param"], &error["code"]), (&().into(), &"invalid_json".into()));
+        assert!(error["message"].as_str().unwrap().contains("line 1, column 2"));
+    }
+
+    #[test]
+    fn refusals_have_their_status_and_code() {
+        use RefusalReason as R;
+        let lacks = Rejection::LacksCapability(Capability::Vision);
+        let small = Rejection::ContextTooSmall { window: 8_000, needs: 9_000 };
+        for (reason, status, code, kind) in [
+            (R::UnknownModel, 404, "model_not_found", "invalid_request_error"),
+            (R::NotPermitted, 403, "not_permitted", "permission_error"),
+            (R::OverLimit, 429, "over_limit", "rate_limit_error"),
+            (R::OverBudget, 429, "over_budget", "rate_limit_error"),
+            (R::QueueFull, 429, "queue_full", "rate_limit_error"),
+            (R::WaitTooLong, 429, "wait_too_long", "rate_limit_error"),
+            (R::NoCandidate(lacks), 400, "lacks_capability", "invalid_request_error"),
+            (R::NoCandidate(small), 400, "context_too_small", "invalid_request_error"),
+            (R::RateLimited, 429, "rate_limit_exceeded", "rate_limit_error"),
+            (R::Unavailable, 503, "upstream_unavailable", "server_error"),
+        ] {
+            let reply = refusal(reason, None);
+            let error = parse(&reply);
+            assert_eq!(
+                (reply.status, &error["code"], &error["type"]),
+                (status, &code.into(), &kind.into())
+            );
+            assert!(error["message"].as_str().unwrap().contains("gpt-\"x\""));
+        }
+        let error = parse(&refusal(R::NoCandidate(lacks), None));
+        assert!(error["message"].as_str().unwrap().contains("`vision`"));
+    }
+
+    #[test]
+    fn a_wait_is_told_in_whole_seconds_rounded_up() {
+        let at = NOW.plus(Duration::from_millis(2_001));
+        let header = |reply: ErrorReply| reply.headers;
+        let expected = vec![("retry-after", "3".to_owned())];
+        assert_eq!(header(refusal(RefusalReason::RateLimited, Some(at))), expected);
+        assert_eq!(header(refusal(RefusalReason::RateLimited, Some(Timestamp::NEVER))), []);
+        let budget = header(refusal(RefusalReason::OverBudget, None));
+        assert_eq!(budget, [("x-should-retry", "false".to_owned())]);
+    }
+
+    #[test]
+    fn failures_of_ours_are_never_the_clients_credentials() {
+        for kind in [FailureKind::Auth, FailureKind::QuotaExhausted, FailureKind::NotFound] {
+            let reply = exhausted(Failure { status: Some(401), ..Failure::new(kind) });
+            let error = parse(&reply);
+            assert_eq!((reply.status, &error["code"]), (503, &"upstream_unavailable".into()));
+        }
+    }
+
+    #[test]
+    fn every_failure_has_a_reply_that_forbids_retries_on_top() {
+        for kind in FailureKind::ALL {
+            let reply = exhausted(Failure::new(kind));
+            parse(&reply);
+            assert_eq!(reply.status, kind.client_status(None));
+            let headers = [("retry-after", "2".to_owned()), ("x-should-retry", "false".to_owned())];
+            assert_eq!(reply.headers, headers);
+        }
+    }
+
+    #[test]
+    fn a_broken_stream_ends_in_an_event_and_no_done() {
+        let failure = Failure::new(FailureKind::BrokenStream);
+        let by = DeploymentId::from_number(0);
+        let outcome = Outcome::Broken { by, failure, usage: Usage::default() };
+        let event = outcome_reply(&outcome, "gpt-4o", NOW).unwrap().stream_event();
+        let event = String::from_utf8(event).unwrap();
+        let data = event.strip_prefix("data: ").unwrap().strip_suffix("\n\n").unwrap();
+        let error: serde_json::Value = serde_json::from_str(data).unwrap();
+        assert_eq!(error["error"]["code"], "broken_stream");
+        assert!(!event.contains("[DONE]"));
+    }
+
+    #[test]
+    fn who_was_served_has_no_error() {
+        let by = DeploymentId::from_number(0);
+        let served = Outcome::Served { by, usage: Usage::default(), attempts: 1 };
+        assert_eq!(outcome_reply(&served, "m", NOW), None);
+    }
+}

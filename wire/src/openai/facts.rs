@@ -243,3 +243,156 @@ fn modalities(json: &mut Skimmer<'_>) -> Result<bool, Flaw> {
     }
     Ok(audio)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(body: &str) -> Request {
+        read_chat(body.as_bytes()).unwrap().facts
+    }
+
+    /// The facts of a request with these members beside model and messages.
+    fn with(members: &str) -> Request {
+        facts(&format!(r#"{{"model":"m","messages":[],{members}}}"#))
+    }
+
+    fn fault(body: &str) -> String {
+        read_chat(body.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_plain_request() {
+        let facts = facts(
+            r#"{"model":"gpt-4o","messages":[{"role":"user","content":"Say hello"}],
+                "stream":true,"max_tokens":100}"#,
+        );
+        assert_eq!((&*facts.model, facts.stream), ("gpt-4o", true));
+        assert_eq!((facts.max_output_tokens, facts.needs), (Some(100), Needs::default()));
+        assert!((5..9).contains(&facts.input_tokens), "{}", facts.input_tokens);
+        assert_eq!(facts.tools_tokens, 0);
+    }
+
+    #[test]
+    fn keys_and_names_may_be_escaped() {
+        let facts = facts(r#"{"m\u006fdel":"gpt\u002d4o\/x","messages":[],"stre\u0061m":true}"#);
+        assert_eq!((&*facts.model, facts.stream), ("gpt-4o/x", true));
+    }
+
+    #[test]
+    fn of_a_repeated_member_the_last_counts() {
+        let facts = facts(
+            r#"{"model":"a","messages":[{"content":[{"type":"image_url"}]}],"stream":true,
+                "tools":[{}],"model":"b","messages":[],"stream":false,"tools":[]}"#,
+        );
+        assert_eq!((&*facts.model, facts.stream, facts.needs), ("b", false, Needs::default()));
+        assert_eq!(facts.input_tokens, 0);
+    }
+
+    #[test]
+    fn needs_are_seen() {
+        use pointsman_core::Capability as C;
+        for (members, need) in [
+            (r#""tools":[{"type":"function"}]"#, Some(C::Tools)),
+            (r#""functions":[{"name":"f"}]"#, Some(C::Tools)),
+            (r#""tools":[],"functions":null"#, None),
+            (r#""response_format":{"type":"json_schema","json_schema":{}}"#, Some(C::JsonSchema)),
+            (r#""response_format":{"type":"json_object"}"#, None),
+            (r#""response_format":null"#, None),
+            (r#""modalities":["text","audio"]"#, Some(C::Audio)),
+            (r#""modalities":["text"]"#, None),
+            (r#""web_search_options":{}"#, Some(C::WebSearch)),
+            (r#""web_search_options":null"#, None),
+            (
+                r#""messages":[{"content":[{"type":"image_url","image_url":{"url":"x"}}]}]"#,
+                Some(C::Vision),
+            ),
+            (
+                r#""messages":[{"content":[{"image_url":{"url":"x"},"type":"image_url"}]}]"#,
+                Some(C::Vision),
+            ),
+            (
+                r#""messages":[{"content":[{"type":"input_audio","input_audio":{}}]}]"#,
+                Some(C::Audio),
+            ),
+            (r#""messages":[{"content":"image_url"}]"#, None),
+        ] {
+            let expected = need.map_or(Needs::default(), |need| Needs::default().with(need));
+            assert_eq!(with(members).needs, expected, "{members}");
+        }
+    }
+
+    #[test]
+    fn output_limits() {
+        assert_eq!(with(r#""max_tokens":5,"max_completion_tokens":7"#).max_output_tokens, Some(7));
+        assert_eq!(
+            with(r#""max_tokens":5,"max_completion_tokens":null"#).max_output_tokens,
+            Some(5)
+        );
+        assert_eq!(with(r#""max_tokens":-1"#).max_output_tokens, None);
+        let huge = r#""max_tokens":99999999999999999999999"#;
+        assert_eq!(with(huge).max_output_tokens, Some(u64::MAX));
+    }
+
+    #[test]
+    fn tools_and_schemas_take_their_room() {
+        let tool = r#"{"type":"function","function":{"name":"get_weather","parameters":
+            {"type":"object","properties":{"city":{"type":"string"}}}}}"#;
+        let one = with(&format!(r#""tools":[{tool}]"#)).tools_tokens;
+        let two = with(&format!(r#""tools":[{tool},{tool}]"#)).tools_tokens;
+        assert!(one > 15 && two > one + 15, "{one} {two}");
+        let schema = format!(r#""response_format":{{"type":"json_schema","json_schema":{tool}}}"#);
+        assert!(with(&schema).tools_tokens > 15);
+    }
+
+    #[test]
+    fn the_bytes_of_media_are_not_its_tokens() {
+        let image = |detail: &str| {
+            let data = "iVBORw0KGgo".repeat(20_000);
+            let url = format!(r#"{{"url":"data:image/png;base64,{data}"{detail}}}"#);
+            let part = format!(r#"{{"type":"image_url","image_url":{url}}}"#);
+            facts(&format!(r#"{{"model":"m","messages":[{{"content":[{part}]}}]}}"#)).input_tokens
+        };
+        assert!((700..900).contains(&image("")), "{}", image(""));
+        assert!((80..120).contains(&image(r#","detail":"low""#)));
+    }
+
+    #[test]
+    fn faults_name_the_member_and_what_it_must_be() {
+        for (body, expected) in [
+            ("", "invalid JSON at line 1, column 1 (byte 0): expected a value, found the end"),
+            ("[]", "invalid JSON at line 1, column 1 (byte 0): expected an object, found `[`"),
+            (r#"{"messages":[]}"#, "`model` is missing"),
+            (r#"{"model":"m"}"#, "`messages` is missing"),
+            (r#"{"model":7}"#, "`model` must be a string"),
+            (r#"{"model":""}"#, "`model` must be a name of 1 to 256 bytes"),
+            (r#"{"stream":"yes"}"#, "`stream` must be `true` or `false`"),
+            (r#"{"stream_options":true}"#, "`stream_options` must be an object"),
+            (
+                r#"{"stream_options":{"include_usage":1}}"#,
+                "`stream_options.include_usage` must be `true` or `false`",
+            ),
+            (r#"{"messages":"hi"}"#, "`messages` must be a list of messages"),
+            (r#"{"messages":[{},"hi"]}"#, "`messages[1]` must be an object"),
+            (
+                r#"{"messages":[{"content":7}]}"#,
+                "`messages[0].content` must be a string or a list of parts",
+            ),
+            (r#"{"messages":[{"content":[7]}]}"#, "`messages[0].content[0]` must be an object"),
+            (
+                r#"{"messages":[{},{"content":[{},{"type":7}]}]}"#,
+                "`messages[1].content[1].type` must be a string",
+            ),
+            (r#"{"tools":{}}"#, "`tools` must be a list"),
+            (r#"{"response_format":"json"}"#, "`response_format` must be an object"),
+            (r#"{"max_tokens":1.5}"#, "`max_tokens` must be a whole number"),
+            (r#"{"max_tokens":"5"}"#, "`max_tokens` must be a whole number"),
+            (r#"{"n":[]}"#, "`n` must be a whole number"),
+        ] {
+            assert_eq!(fault(body), expected, "{body}");
+        }
+        let long = format!(r#"{{"model":"{}"}}"#, "m".repeat(257));
+        assert_eq!(fault(&long), "`model` must be a name of 1 to 256 bytes");
+        assert!(fault(r#"{"model":"m","messages":[]} x"#).ends_with("expected the end, found `x`"));
+    }
+}

@@ -174,3 +174,81 @@ const CONTEXT: &[&str] = &[
 ];
 const CONTENT: &[&str] =
     &["content management policy", "content filter", "content policy", "safety system"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(status: u16, body: &str) -> FailureKind {
+        error_answer(status, &AnswerHeaders::default(), body.as_bytes()).kind
+    }
+
+    fn says(status: u16, message: &str) -> FailureKind {
+        kind(
+            status,
+            &format!(r#"{{"error":{{"message":"{message}","type":"invalid_request_error"}}}}"#),
+        )
+    }
+
+    #[test]
+    fn codes_and_types_come_first() {
+        use FailureKind as K;
+        for (status, error, expected) in [
+            (429, r#""code":"insufficient_quota""#, K::QuotaExhausted),
+            (429, r#""type":"insufficient_quota","code":null"#, K::QuotaExhausted),
+            (429, r#""code":"rate_limit_exceeded","type":"tokens""#, K::RateLimited),
+            (400, r#""code":"context_length_exceeded""#, K::ContextWindow),
+            (400, r#""code":"content_filter","message":"x""#, K::ContentPolicy),
+            (401, r#""code":"invalid_api_key""#, K::Auth),
+            (404, r#""code":"model_not_found""#, K::NotFound),
+            (400, r#""code":"model_decommissioned""#, K::NotFound),
+            (500, r#""type":"server_error""#, K::Server),
+            (400, r#""type":"overloaded_error""#, K::Overloaded),
+            (400, r#""type":"invalid_request_error","code":"unsupported_value""#, K::BadRequest),
+        ] {
+            assert_eq!(kind(status, &format!("{{\"error\":{{{error}}}}}")), expected, "{error}");
+        }
+    }
+
+    #[test]
+    fn messages_help_where_codes_do_not() {
+        use FailureKind as K;
+        let long = "This model's maximum context length is 8192 tokens. However, you requested";
+        assert_eq!(says(400, long), K::ContextWindow);
+        assert_eq!(
+            says(400, "prompt is too long: 210000 tokens > 200000 maximum"),
+            K::ContextWindow
+        );
+        let azure = "The response was filtered due to Azure OpenAI's content management policy";
+        assert_eq!(says(400, azure), K::ContentPolicy);
+        assert_eq!(says(400, "API key not valid. Please pass a valid API key."), K::Auth);
+        assert_eq!(says(429, "You exceeded your current quota, please check"), K::QuotaExhausted);
+        assert_eq!(says(500, "The model is currently overloaded"), K::Overloaded);
+        assert_eq!(says(429, "Rate limit reached for the maximum context length"), K::RateLimited);
+        assert_eq!(
+            kind(400, r#"{"object":"error","message":"maximum context length"}"#),
+            K::ContextWindow
+        );
+        assert_eq!(kind(400, r#"{"error":"the prompt is too long"}"#), K::ContextWindow);
+    }
+
+    #[test]
+    fn what_a_client_wrote_cannot_put_blame_on_a_deployment() {
+        for quoted in ["invalid api key", "your credit balance is too low", "insufficient credits"]
+        {
+            let message = format!("unknown parameter: '{quoted}'");
+            assert_eq!(says(400, &message), FailureKind::BadRequest, "{quoted}");
+        }
+    }
+
+    #[test]
+    fn without_a_readable_body_the_status_decides() {
+        for body in ["", "<html>", "{", "7", "[]", r#"{"error":null}"#, r#"{"error":[1]}"#] {
+            assert_eq!(kind(503, body), FailureKind::Overloaded, "{body}");
+            assert_eq!(kind(400, body), FailureKind::BadRequest, "{body}");
+        }
+        // What stands before the fault still counts.
+        let cut = r#"{"error":{"code":"insufficient_quota","message":"You"#;
+        assert_eq!(kind(429, cut), FailureKind::QuotaExhausted);
+    }
+}

@@ -66,3 +66,50 @@ fn join(base_url: &str, path: &str) -> String {
     let mark = if query.is_empty() { "" } else { "?" };
     format!("{}{path}{mark}{query}", base.trim_end_matches('/'))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target<'a>(base_url: &'a str, headers: &'a [(String, String)]) -> Target<'a> {
+        Target { base_url, api_key: Some("sk-secret"), headers, model: "m" }
+    }
+
+    #[test]
+    fn paths_are_joined_with_one_slash_before_the_query() {
+        for (base_url, url) in [
+            ("https://a/v1", "https://a/v1/chat/completions"),
+            ("https://a/v1/", "https://a/v1/chat/completions"),
+            ("http://a", "http://a/chat/completions"),
+            ("https://a/v1/?key=x&y", "https://a/v1/chat/completions?key=x&y"),
+        ] {
+            assert_eq!(chat_head(&target(base_url, &[]), false).url, url);
+        }
+    }
+
+    #[test]
+    fn an_extra_header_takes_the_place_of_ours() {
+        let extra = [("Authorization".to_owned(), "Token t".to_owned())];
+        let head = chat_head(&target("https://a", &extra), true);
+        let headers: Vec<_> = head.headers.iter().map(|h| (&*h.name, &*h.value)).collect();
+        assert_eq!(
+            headers,
+            [
+                ("content-type", "application/json"),
+                ("accept", "text/event-stream"),
+                ("authorization", "Token t")
+            ]
+        );
+        let head = chat_head(&Target { api_key: None, ..target("https://a", &[]) }, false);
+        assert!(head.headers.iter().all(|header| header.name != "authorization"));
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let extra = [("x-key".to_owned(), "hidden".to_owned())];
+        let target = target("https://a?key=hidden", &extra);
+        let shown = format!("{target:?} {:?}", chat_head(&target, false).headers);
+        assert!(shown.contains("(secret)"), "{shown}");
+        assert!(!shown.contains("sk-secret") && !shown.contains("hidden"), "{shown}");
+    }
+}

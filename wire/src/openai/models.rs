@@ -28,3 +28,21 @@ fn write_model(body: &mut Vec<u8>, name: &str) {
     write_string(body, name);
     body.extend_from_slice(b",\"object\":\"model\",\"created\":0,\"owned_by\":\"pointsman\"}");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_listed_in_order() {
+        let list: serde_json::Value =
+            serde_json::from_slice(&models_list(["gpt-4o", "a \"b\""])).unwrap();
+        assert_eq!(list["object"], "list");
+        assert_eq!(list["data"][0]["id"], "gpt-4o");
+        assert_eq!(list["data"][1]["id"], "a \"b\"");
+        let one: serde_json::Value = serde_json::from_slice(&model("gpt-4o")).unwrap();
+        assert_eq!(list["data"][0], one);
+        assert_eq!((&one["object"], &one["created"]), (&"model".into(), &0.into()));
+        assert_eq!(models_list([]), b"{\"object\":\"list\",\"data\":[]}");
+    }
+}

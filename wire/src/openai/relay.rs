@@ -326,7 +326,7 @@ mod tests {
         let mut relay = relay;
         let (mut seen, mut out) = (Seen::default(), Vec::new());
         let mut rest = stream;
-        let mut take = |seen: &mut Seen, progress: Progress, out: &Vec<u8>| {
+        let take = |seen: &mut Seen, progress: Progress, out: &Vec<u8>| {
             assert!(!(seen.first_content && progress.first_content), "first content told twice");
             assert!(!(seen.failure.is_some() && progress.failure.is_some()), "failed twice");
             seen.first_content |= progress.first_content;
@@ -424,7 +424,8 @@ mod tests {
         assert_eq!((seen.failure, seen.out), (None, [&whole, DONE].concat()));
         let seen = run(Relay::new(2, true), whole.as_bytes(), &[]);
         assert_eq!(seen.failure, Some(FailureKind::BrokenStream));
-        let both = [&whole, &STOP.replace("\"index\":0", "\"index\":1")[..]].concat();
+        let other = STOP.replace("\"index\":0", "\"index\":1");
+        let both = [&*whole, &other].concat();
         let seen = run(Relay::new(2, true), both.as_bytes(), &[]);
         assert_eq!(seen.failure, None);
     }

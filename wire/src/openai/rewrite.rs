@@ -42,3 +42,162 @@ impl ChatBody {
         Relay::new(self.choices, !self.usage_asked)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::read_chat;
+    use super::*;
+    use crate::splice::Piece;
+
+    const ASK: &str = r#""stream_options":{"include_usage":true}"#;
+
+    fn target(model: &str) -> Target<'_> {
+        Target { base_url: "", api_key: None, headers: &[], model }
+    }
+
+    fn rewrite(body: &str, model: &str) -> String {
+        let chat = read_chat(body.as_bytes()).unwrap();
+        let spliced = chat.body.rewrite(&target(model));
+        let whole = spliced.to_vec(body.as_bytes());
+        assert_eq!(whole.len(), spliced.len());
+        assert!(spliced.slices(body.as_bytes()).all(|piece| !piece.is_empty()));
+        String::from_utf8(whole).unwrap()
+    }
+
+    #[test]
+    fn only_the_name_changes() {
+        for body in [
+            r#"{"model":"NAME","messages":[]}"#,
+            "\n{\t\"messages\" : [ { \"content\" : \"a\\u00e9\\/ \u{1F600}\" } ] ,\r\n \"model\" : NAME }\n ",
+            r#"{"seed":123456789012345678901234567890,"x":1.0e-0,"messages":[],"model":"NAME"}"#,
+            r#"{"model":"NAME","future":{"model":"keep","deep":[[{"model":"keep"}]]},"messages":[]}"#,
+            r#"{"x":1,"x":2,"messages":[],"messages":[],"model":"NAME"}"#,
+        ] {
+            let quoted = body.replace(": NAME", ": \"NAME\"");
+            let ours = quoted.replace("NAME", "my-group");
+            let theirs = quoted.replace("NAME", "gpt-4o-2024");
+            assert_eq!(rewrite(&ours, "gpt-4o-2024"), theirs);
+        }
+    }
+
+    #[test]
+    fn every_occurrence_of_the_name_changes() {
+        let body = r#"{"model":"a","messages":[],"m\u006fdel" : "b"}"#;
+        let expected = r#"{"model":"x\"y","messages":[],"m\u006fdel" : "x\"y"}"#;
+        assert_eq!(rewrite(body, "x\"y"), expected);
+        assert_eq!(rewrite(&body.replace("\"a\"", "\"b\""), "b"), body.replace("\"a\"", "\"b\""));
+    }
+
+    #[test]
+    fn a_right_name_stays_as_it_is_written() {
+        let body = r#"{"model":"gpt\u002d4o","messages":[]}"#;
+        let spliced = read_chat(body.as_bytes()).unwrap().body.rewrite(&target("gpt-4o"));
+        assert_eq!(spliced.pieces(), [Piece::Original(0..body.len())]);
+    }
+
+    #[test]
+    fn the_messages_are_not_copied() {
+        let body = format!(r#"{{"messages":["{}"],"model":"m"}}"#, "x".repeat(10_000));
+        let body = body.replace("[\"", "[{\"content\":\"").replace("\"]", "\"}]");
+        let spliced = read_chat(body.as_bytes()).unwrap().body.rewrite(&target("other"));
+        let inserted = |piece: &Piece| match piece {
+            Piece::Inserted(bytes) => bytes.len(),
+            Piece::Original(_) => 0,
+        };
+        assert_eq!(spliced.pieces().iter().map(inserted).sum::<usize>(), "\"other\"".len());
+    }
+
+    #[test]
+    fn a_stream_asks_for_usage() {
+        for (before, after) in [
+            (r#""stream":true"#, format!(r#""stream":true,{ASK}"#)),
+            (r#""stream" : true , "n":1"#, format!(r#""stream" : true,{ASK} , "n":1"#)),
+            (r#""stream":true,"stream_options":null"#, format!(r#""stream":true,{ASK}"#)),
+            (r#""stream":true,"stream_options":{}"#, format!(r#""stream":true,{ASK}"#)),
+            (
+                r#""stream":true,"stream_options":{"x":1}"#,
+                r#""stream":true,"stream_options":{"include_usage":true,"x":1}"#.into(),
+            ),
+            (
+                r#""stream_options":{"include_usage" : false },"stream":true"#,
+                r#""stream_options":{"include_usage" : true },"stream":true"#.into(),
+            ),
+            (
+                r#""stream":true,"stream_options":null,"stream_options":{"include_usage":null}"#,
+                format!(r#""stream":true,{ASK},{ASK}"#),
+            ),
+            (r#""stream":true,"stream":true"#, format!(r#""stream":true,"stream":true,{ASK}"#)),
+        ] {
+            let body = |members: &str| format!(r#"{{"model":"m",{members},"messages":[]}}"#);
+            assert_eq!(rewrite(&body(before), "m"), body(&after));
+            let chat = read_chat(body(before).as_bytes()).unwrap();
+            assert!(!chat.body.usage_asked);
+        }
+    }
+
+    #[test]
+    fn who_asks_for_usage_or_does_not_stream_sends_what_it_sent() {
+        for members in [
+            r#""stream":true,"stream_options":{"include_usage":true}"#,
+            r#""stream":true,"stream_options":null,"stream_options":{"include_usage":true}"#,
+            r#""stream":false"#,
+            r#""stream":null,"stream_options":null"#,
+            r#""n":1"#,
+        ] {
+            let body = format!(r#"{{"model":"m",{members},"messages":[]}}"#);
+            assert_eq!(rewrite(&body, "m"), body);
+        }
+    }
+
+    /// Members in any order, spacing and spelling, with the model's value left open.
+    fn members() -> impl Strategy<Value = Vec<String>> {
+        let member = prop_oneof![
+            Just("\"messages\":[]"),
+            Just("\"messages\" : [ {\"role\":\"user\",\"content\":\"\\u0041 \\\"model\\\"\"} ]"),
+            Just("\"mod\\u0065l\": MODEL"),
+            Just("\"x\":{\"model\":\"no\"}"),
+            Just("\"stream\":true"),
+            Just("\"stream\" :false"),
+            Just("\"stream_options\":{ }"),
+            Just("\"stream_options\":{\"include_usage\":false,\"y\":[1]}"),
+            Just("\"stream_options\":{\"include_usage\":true}"),
+            Just("\"n\":1"),
+        ];
+        prop::collection::vec(member.prop_map(str::to_owned), 0..6).prop_map(|mut members| {
+            members.push("\"messages\":[]".into());
+            members.push("\"model\" :MODEL".into());
+            members
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_sent_is_what_came_but_for_name_and_usage(
+            members in members(),
+            space in prop_oneof![Just(""), Just(" "), Just("\n\t")],
+            name: String,
+        ) {
+            let comma = format!("{space},{space}");
+            let open = format!("{{{space}{}{space}}}", members.join(&comma));
+            let body = open.replace("MODEL", "\"group\"");
+            let sent = rewrite(&body, &name);
+            let parsed: serde_json::Value = serde_json::from_str(&sent).unwrap();
+            prop_assert_eq!(parsed["model"].as_str(), Some(&*name));
+            if parsed["stream"] == true {
+                prop_assert_eq!(parsed["stream_options"]["include_usage"].as_bool(), Some(true));
+            } else {
+                let expected = open.replace("MODEL", &serde_json::to_string(&name).unwrap());
+                let expected = if name == "group" { body } else { expected };
+                prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&expected).unwrap(), parsed);
+                prop_assert!(sent.len() == expected.len() || name.chars().any(|c| c < ' '));
+            }
+        }
+
+        #[test]
+        fn no_bytes_can_break_it(bytes: Vec<u8>) {
+            let _ = read_chat(&bytes);
+        }
+    }
+}
