@@ -15,10 +15,92 @@ pub struct Catalog {
     pub(crate) providers: Vec<Provider>,
     pub(crate) deployments: Vec<Deployment>,
     pub(crate) groups: Vec<Group>,
-    pub(crate) names: BTreeMap<String, GroupId>,
+    /// Every name of a deployment there has been, retired ones included.
+    pub(crate) deployment_names: BTreeMap<String, DeploymentId>,
+    /// Exact names: groups without a `*`, and aliases.
+    pub(crate) names: BTreeMap<String, Name>,
+    /// Patterns, the most specific first.
     pub(crate) wildcards: Vec<Wildcard>,
     pub(crate) unmatched: Option<GroupId>,
     pub(crate) retry_budget: RetryBudgetPolicy,
+}
+
+impl Catalog {
+    /// A deployment.
+    ///
+    /// # Panics
+    ///
+    /// If the identity is not of this catalog or one it succeeds; see [`Catalog::has`].
+    #[expect(clippy::indexing_slicing, reason = "identities come from the catalog itself")]
+    pub fn deployment(&self, id: DeploymentId) -> &Deployment {
+        &self.deployments[id.index()]
+    }
+
+    /// A group.
+    ///
+    /// # Panics
+    ///
+    /// If the identity is of another catalog.
+    #[expect(clippy::indexing_slicing, reason = "identities come from the catalog itself")]
+    pub fn group(&self, id: GroupId) -> &Group {
+        &self.groups[id.index()]
+    }
+
+    /// A provider.
+    ///
+    /// # Panics
+    ///
+    /// If the identity is not of this catalog or one it succeeds.
+    #[expect(clippy::indexing_slicing, reason = "identities come from the catalog itself")]
+    pub fn provider(&self, id: ProviderId) -> &Provider {
+        &self.providers[id.index()]
+    }
+
+    /// Whether there is such a deployment, retired or not.
+    pub fn has(&self, id: DeploymentId) -> bool {
+        id.index() < self.deployments.len()
+    }
+
+    /// All deployments with their identities, in the order of identities; retired ones included.
+    pub fn deployments(&self) -> impl Iterator<Item = (DeploymentId, &Deployment)> {
+        (0..).map(DeploymentId).zip(&self.deployments)
+    }
+
+    /// All groups with their identities, in the order of the configuration.
+    pub fn groups(&self) -> impl Iterator<Item = (GroupId, &Group)> {
+        (0..).map(GroupId).zip(&self.groups)
+    }
+
+    /// All providers with their identities, in the order of identities.
+    pub fn providers(&self) -> impl Iterator<Item = (ProviderId, &Provider)> {
+        (0..).map(ProviderId).zip(&self.providers)
+    }
+
+    /// The deployment of this name, unless it is retired.
+    pub fn deployment_named(&self, name: &str) -> Option<DeploymentId> {
+        let id = self.deployment_names.get(name).copied()?;
+        (!self.deployment(id).retired).then_some(id)
+    }
+
+    /// The policy of an attempt: the deployment's keys over its group's.
+    pub fn policy(&self, group: GroupId, deployment: DeploymentId) -> Policy {
+        let own = &self.deployment(deployment).policy;
+        let outer = self.group(group).policy;
+        let clocks = outer.timeouts;
+        Policy {
+            timeouts: Timeouts {
+                connect: own.connect.unwrap_or(clocks.connect),
+                first_token: own.first_token.unwrap_or(clocks.first_token),
+                answer: own.answer.unwrap_or(clocks.answer),
+                idle: own.idle.unwrap_or(clocks.idle),
+                total: own.total.unwrap_or(clocks.total),
+                deadline: clocks.deadline,
+            },
+            breaker: own.breaker.unwrap_or(outer.breaker),
+            throttle: own.throttle.unwrap_or(outer.throttle),
+            ..outer
+        }
+    }
 }
 
 /// Where to call and how to speak; what the core needs of it.
@@ -47,6 +129,8 @@ pub struct Deployment {
     pub limits: Limits,
     /// What it can do, as far as known.
     pub supports: Supports,
+    /// What it costs, if known.
+    pub price: Option<Price>,
     /// Blocked by configuration (no credentials): never chosen, with the reason for people.
     pub blocked: Option<String>,
     /// No longer in the configuration; kept so that calls in flight can end.
@@ -61,8 +145,19 @@ pub struct Deployment {
 pub enum ModelName {
     /// Always this one.
     Fixed(String),
-    /// The part of the requested name that the group's wildcard matched.
+    /// The one the request means: see [`Resolution::concrete_model`](crate::Resolution).
     FromRequest,
+}
+
+/// Prices in pico-USD per token: USD per million tokens, times a million.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Price {
+    /// Of an input token.
+    pub input: u64,
+    /// Of an input token read from the provider's cache; the input price if not given.
+    pub cached_input: u64,
+    /// Of an output token.
+    pub output: u64,
 }
 
 /// What a deployment can do. `None` is unknown: it passes with a warning.
@@ -137,7 +232,8 @@ pub struct Member {
     /// Which deployment.
     pub deployment: DeploymentId,
     /// Its share. Decided per group at load: `weight` if any member has one (1 where absent),
-    /// else requests per minute, else tokens per minute, else 1 for all. Zero is drained.
+    /// else requests per minute, else tokens per minute (the mean of the others where absent),
+    /// else 1 for all. Zero is drained.
     pub weight: u64,
     /// Its tier, from 0 for the best. Members without `order` come last when others have one.
     pub tier: u32,
@@ -156,6 +252,14 @@ pub enum Strategy {
     Ordered,
     /// The host's own, by [`Action::Rank`](crate::Action::Rank).
     Host,
+}
+
+/// What an exact name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    pub(crate) group: GroupId,
+    /// For an alias, the names it stands for in turn, the group's last; empty for a group.
+    pub(crate) chain: Vec<String>,
 }
 
 /// A group name with one `*`, anchored at both ends.

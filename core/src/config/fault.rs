@@ -1,6 +1,6 @@
 //! Faults: what is wrong with a document and where, gathered instead of stopping at the first.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use core::fmt;
 
 use super::suggest::closest;
@@ -75,12 +75,13 @@ impl Place {
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     found: RefCell<Vec<(Vec<usize>, ConfigFault)>>,
+    dropped: Cell<usize>,
 }
 
 impl Faults {
-    /// Whether nothing is wrong so far.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.found.borrow().is_empty()
+    /// How many there are so far, those beyond the most that are kept included.
+    pub(crate) fn count(&self) -> usize {
+        self.found.borrow().len().saturating_add(self.dropped.get())
     }
 
     /// Notes a fault.
@@ -111,7 +112,12 @@ impl Faults {
     pub(crate) fn into_sorted(self) -> Vec<ConfigFault> {
         let mut found = self.found.into_inner();
         found.sort_by(|a, b| a.0.cmp(&b.0));
-        found.into_iter().map(|(_, fault)| fault).collect()
+        let mut sorted: Vec<ConfigFault> = found.into_iter().map(|(_, fault)| fault).collect();
+        if self.dropped.get() > 0 {
+            let message = format!("{} more faults are not shown", self.dropped.get());
+            sorted.push(ConfigFault { path: String::new(), message, suggestion: None });
+        }
+        sorted
     }
 
     fn push(&self, place: &Place, message: String, suggestion: Option<String>) {
@@ -119,6 +125,8 @@ impl Faults {
         if found.len() < MOST_FAULTS {
             let fault = ConfigFault { path: place.path.clone(), message, suggestion };
             found.push((place.position.clone(), fault));
+        } else {
+            self.dropped.set(self.dropped.get().saturating_add(1));
         }
     }
 }

@@ -46,6 +46,44 @@ impl<'n> Value<'n> {
         matches!(self.node, Node::Map(_))
     }
 
+    /// The text, if it is text; notes nothing.
+    pub(crate) fn as_text(&self) -> Option<&'n str> {
+        match self.node {
+            Node::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether it holds nothing: null, an empty list or map.
+    pub(crate) const fn is_empty(&self) -> bool {
+        match self.node {
+            Node::Null => true,
+            Node::List(items) => items.is_empty(),
+            Node::Map(entries) => entries.is_empty(),
+            Node::Bool(_) | Node::Int(_) | Node::Float(_) | Node::Text(_) => false,
+        }
+    }
+
+    /// What it is made of, each with its key if it is a map; nothing for other values.
+    pub(crate) fn children(&self) -> Vec<(Option<&'n str>, Self)> {
+        let below = |node, place| Self { node, place, faults: self.faults };
+        match self.node {
+            Node::Map(entries) => entries
+                .iter()
+                .enumerate()
+                .map(|(i, (name, node))| {
+                    (Some(name.as_str()), below(node, self.place.key(name, i)))
+                })
+                .collect(),
+            Node::List(nodes) => nodes
+                .iter()
+                .enumerate()
+                .map(|(i, node)| (None, below(node, self.place.item(i))))
+                .collect(),
+            Node::Null | Node::Bool(_) | Node::Int(_) | Node::Float(_) | Node::Text(_) => vec![],
+        }
+    }
+
     /// Notes a fault of this value.
     pub(crate) fn fault(&self, message: impl Into<String>) {
         self.faults.add(&self.place, message);
@@ -53,14 +91,40 @@ impl<'n> Value<'n> {
 
     /// Reads a map: `read` asks for the keys that may stand in it.
     pub(crate) fn map<T>(&self, read: impl FnOnce(&mut Fields<'n>) -> T) -> Option<T> {
-        let Node::Map(entries) = self.node else {
-            return self.expected("a map");
+        let result = self.fields(read);
+        self.is_map().then_some(result)
+    }
+
+    /// Reads a map that a reading must come of: what is not a map is a fault, and reads as an empty
+    /// one whose missing keys are not reported on top.
+    pub(crate) fn fields<T>(&self, read: impl FnOnce(&mut Fields<'n>) -> T) -> T {
+        let entries = match self.node {
+            Node::Map(entries) => Some(entries.as_slice()),
+            _ => self.expected("a map"),
         };
-        let mut fields =
-            Fields { entries, place: self.place.clone(), faults: self.faults, asked: vec![] };
+        let mut fields = Fields {
+            entries: entries.unwrap_or_default(),
+            place: self.place.clone(),
+            faults: self.faults,
+            asked: vec![],
+            silent: entries.is_none(),
+        };
         let result = read(&mut fields);
         fields.report_unknown();
-        Some(result)
+        result
+    }
+
+    /// Whether a map or list has at most this many entries; more is a fault.
+    pub(crate) fn at_most(&self, most: usize) -> bool {
+        let entries = match self.node {
+            Node::List(items) => items.len(),
+            Node::Map(entries) => entries.len(),
+            Node::Null | Node::Bool(_) | Node::Int(_) | Node::Float(_) | Node::Text(_) => 0,
+        };
+        if entries > most {
+            self.fault(format!("has {entries} entries; at most {most} are possible"));
+        }
+        entries <= most
     }
 
     /// Reads a map from free names to values, in the order of the document. A name given twice, an
@@ -218,6 +282,8 @@ pub(crate) struct Fields<'n> {
     place: Place,
     faults: &'n Faults,
     asked: Vec<&'static str>,
+    /// There is no map, and that has been said: what is missing in it is no news.
+    silent: bool,
 }
 
 impl<'n> Fields<'n> {
@@ -250,10 +316,17 @@ impl<'n> Fields<'n> {
         match self.get(key) {
             Some(value) => read(&value),
             None => {
-                self.faults.add(&self.place.absent(key), "is missing");
+                if !self.silent {
+                    self.faults.add(&self.place.absent(key), "is missing");
+                }
                 None
             }
         }
+    }
+
+    /// Whether a key is there, without reading it.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|(name, _)| name == key)
     }
 
     /// Where the map stands.

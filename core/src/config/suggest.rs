@@ -1,7 +1,8 @@
 //! "Did you mean": the closest of the names that would have been right.
 
 /// The closest of `known` to `name`, if one is close enough to be a slip: at most a third of its
-/// letters changed, added, left out or swapped with their neighbour. The first of equals wins.
+/// letters changed, added, left out or swapped with their neighbour, and not all of them. The
+/// first of equals wins.
 pub(crate) fn closest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let letters: Vec<char> = name.chars().take(LONGEST.saturating_add(1)).collect();
     if letters.len() > LONGEST {
@@ -14,7 +15,10 @@ pub(crate) fn closest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> O
             continue;
         }
         let distance = distance(&letters, candidate);
-        if distance <= limit && best.is_none_or(|(least, _)| distance < least) {
+        if distance <= limit
+            && distance < letters.len().max(1)
+            && best.is_none_or(|(least, _)| distance < least)
+        {
             best = Some((distance, candidate));
         }
     }
@@ -67,6 +71,7 @@ mod tests {
         assert_eq!(closest("oder"), Some("order"));
         assert_eq!(closest("temperature"), None);
         assert_eq!(closest(""), None);
+        assert_eq!(super::closest("x", ["a"].into_iter()), None);
         assert_eq!(closest(&"weight".repeat(100)), None);
     }
 

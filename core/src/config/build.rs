@@ -1,0 +1,208 @@
+//! From the typed document to the catalog: references become identities, defaults are filled in.
+
+use std::collections::BTreeSet;
+
+use super::common::Reference;
+use super::deployment::DeploymentConfig;
+use super::document::Config;
+use super::fault::{Faults, shown};
+use super::group::GroupConfig;
+use super::names::Names;
+use super::not_built;
+use super::policy::PolicyConfig;
+use super::provider::{ProviderConfig, SCRIPTED_PROVIDER};
+use super::secret::SecretRef;
+use super::shares::{tiers, weights};
+use crate::catalog::{Catalog, Deployment, Group, Limits, Member, ModelName, Provider, Strategy};
+use crate::id::{GroupId, ProviderId};
+
+/// What building needs besides the document.
+struct Builder<'c> {
+    config: &'c Config,
+    names: Names<'c>,
+    faults: &'c Faults,
+    /// Nothing is called: what a real call would lack blocks nobody.
+    scripted: bool,
+}
+
+/// Builds the catalog; it is only to be used if no fault was found.
+pub(crate) fn build(config: &Config, scripted: bool, faults: &Faults) -> Catalog {
+    let names = Names::collect(config, faults);
+    let builder = Builder { config, names, faults, scripted };
+    builder.check_callers_and_routes();
+    let (names, wildcards) = builder.names.for_clients(config, faults);
+    let providers = config
+        .providers
+        .iter()
+        .map(|provider| Provider { name: provider.name.clone(), limits: provider.limits });
+    Catalog {
+        providers: providers.collect(),
+        deployments: config.deployments.iter().map(|own| builder.deployment(own)).collect(),
+        groups: builder.groups(),
+        deployment_names: builder
+            .names
+            .deployments
+            .iter()
+            .map(|(&name, &id)| (name.to_owned(), id))
+            .collect(),
+        names,
+        wildcards,
+        unmatched: config.unmatched.as_ref().and_then(|name| builder.group_id(name)),
+        retry_budget: config.policy.retry_budget(),
+    }
+}
+
+impl Builder<'_> {
+    fn group_id(&self, reference: &Reference) -> Option<GroupId> {
+        self.names.group(reference, self.faults)
+    }
+
+    fn deployment(&self, config: &DeploymentConfig) -> Deployment {
+        let id = self.provider_of(config);
+        let provider = id.and_then(|id| self.config.providers.get(id.index()));
+        Deployment {
+            name: config.name.clone(),
+            provider: id.unwrap_or(ProviderId(0)),
+            model: match config.model.as_str() {
+                "*" => ModelName::FromRequest,
+                model => ModelName::Fixed(model.to_owned()),
+            },
+            tags: config.tags.clone(),
+            region: config.region.clone().or_else(|| provider?.region.clone()),
+            limits: config.limits,
+            supports: config.supports,
+            price: config.price,
+            blocked: provider.filter(|_| !self.scripted).and_then(blocked),
+            retired: false,
+            policy: config.policy.overrides(&self.config.policy, self.faults),
+        }
+    }
+
+    /// The provider of a deployment. A scenario without providers has one for whatever it names.
+    fn provider_of(&self, config: &DeploymentConfig) -> Option<ProviderId> {
+        let stand_in = self.names.providers.get(SCRIPTED_PROVIDER).copied();
+        match &config.provider {
+            None => stand_in,
+            Some(_) if self.scripted && self.config.providers.len() == 1 && stand_in.is_some() => {
+                stand_in
+            }
+            Some(reference) => self.names.provider(reference, self.faults),
+        }
+    }
+
+    fn groups(&self) -> Vec<Group> {
+        // For its own faults: a group reports only what it says itself.
+        self.config.policy.resolve(&PolicyConfig::default(), self.faults);
+        let general: Vec<(&Reference, GroupId)> = self
+            .config
+            .default_fallbacks
+            .iter()
+            .filter_map(|name| self.group_id(name).map(|id| (name, id)))
+            .collect();
+        let groups = (0..).map(GroupId).zip(&self.config.groups);
+        groups.map(|(id, config)| self.group(id, config, &general)).collect()
+    }
+
+    fn group(&self, id: GroupId, config: &GroupConfig, general: &[(&Reference, GroupId)]) -> Group {
+        let fallbacks = match &config.fallbacks {
+            Some(own) => self.fallbacks(id, own),
+            None => general.iter().map(|&(_, group)| group).filter(|&group| group != id).collect(),
+        };
+        let own = &config.policy;
+        let policy = own.resolve(&self.config.policy, self.faults);
+        Group {
+            name: config.name.clone(),
+            members: self.members(config),
+            strategy: config.strategy.and_then(not_built::strategy).unwrap_or(Strategy::Weighted),
+            fallbacks,
+            context_fallbacks: self.fallbacks(id, &config.context_fallbacks),
+            content_fallbacks: self.fallbacks(id, &config.content_fallbacks),
+            policy,
+        }
+    }
+
+    fn fallbacks(&self, own: GroupId, references: &[Reference]) -> Vec<GroupId> {
+        let mut groups = Vec::with_capacity(references.len());
+        for reference in references {
+            let Some(group) = self.group_id(reference) else { continue };
+            if group == own {
+                self.faults.add(&reference.place, "is the group itself");
+            } else if groups.contains(&group) {
+                self.faults.add(&reference.place, "is listed twice");
+            } else {
+                groups.push(group);
+            }
+        }
+        groups
+    }
+
+    fn members(&self, config: &GroupConfig) -> Vec<Member> {
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::with_capacity(config.members.len());
+        for member in &config.members {
+            let Some(id) = self.names.deployment(&member.deployment, self.faults) else { continue };
+            if seen.insert(id) {
+                let deployment = self.config.deployments.get(id.index());
+                let limits = deployment.map_or_else(Limits::default, |own| own.limits);
+                found.push((id, (member, limits)));
+            } else {
+                let name = shown(&member.deployment.name);
+                let message = format!("`{name}` is a member of this group already");
+                self.faults.add(&member.deployment.place, message);
+            }
+        }
+        let shares: Vec<_> = found.iter().map(|&(_, share)| share).collect();
+        let ids = found.iter().map(|&(id, _)| id);
+        ids.zip(weights(&shares))
+            .zip(tiers(&shares))
+            .map(|((deployment, weight), tier)| Member { deployment, weight, tier })
+            .collect()
+    }
+
+    /// What routes and callers refer to must exist, whoever reads it later.
+    fn check_callers_and_routes(&self) {
+        let callers = &self.config.callers;
+        let has = |names: &[(String, _)], name: &str| names.iter().any(|(known, _)| known == name);
+        for route in self.config.routes.iter().filter_map(|route| route.group.as_ref()) {
+            self.group_id(route);
+        }
+        let keys = || callers.keys.iter().map(|(name, _)| name.as_str());
+        if let Some(anonymous) = &callers.anonymous
+            && !has(&callers.keys, &anonymous.name)
+        {
+            self.faults.add_unknown(&anonymous.place, "key", &anonymous.name, keys());
+        }
+        let teams: BTreeSet<&str> = callers.teams.iter().map(|(name, _)| name.as_str()).collect();
+        for team in callers.keys.iter().filter_map(|(_, key)| key.team.as_ref()) {
+            if !teams.contains(team.name.as_str()) {
+                self.faults.add_unknown(&team.place, "team", &team.name, teams.iter().copied());
+            }
+        }
+        let of_keys = callers.keys.iter().map(|(_, key)| &key.caller);
+        for caller in callers.teams.iter().map(|(_, team)| team).chain(of_keys) {
+            let exceeded = caller.budget.as_ref().and_then(|budget| budget.on_exceeded.as_ref());
+            for group in caller.groups.iter().flatten().chain(exceeded) {
+                self.group_id(group);
+            }
+            for deployment in &caller.deployments {
+                self.names.deployment(deployment, self.faults);
+            }
+            for provider in &caller.providers {
+                self.names.provider(provider, self.faults);
+            }
+        }
+    }
+}
+
+/// Why a provider's deployments cannot be called, if so.
+fn blocked(provider: &ProviderConfig) -> Option<String> {
+    if !not_built::speaks(provider.protocol) {
+        return Some(format!("protocol `{}` is not built yet", provider.protocol.name()));
+    }
+    provider.missing_key.as_ref().map(|reference| match reference {
+        SecretRef::Env(name) => format!("no api_key: set {}", shown(name)),
+        SecretRef::File(path) => {
+            format!("no api_key: `{}` cannot be read or is empty", shown(path))
+        }
+    })
+}

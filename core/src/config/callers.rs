@@ -1,0 +1,194 @@
+//! `callers`: who may do what, how fast, and for how much. Also the gateway's own `limits`.
+
+use core::time::Duration;
+
+use super::common::Reference;
+use super::deployment::tags;
+use super::reader::{Fields, Value};
+use crate::catalog::Limits;
+
+/// Limits of the whole gateway.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GatewayLimits {
+    /// What all callers together may take.
+    pub limits: Limits,
+    /// The share that batch calls may not use, in parts per million.
+    pub batch_reserve_ppm: Option<u32>,
+}
+
+/// Teams and keys.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Callers {
+    /// The key whose rights a request without a key has; `None` rejects it.
+    pub anonymous: Option<Reference>,
+    /// Teams by name.
+    pub teams: Vec<(String, Caller)>,
+    /// Keys by name.
+    pub keys: Vec<(String, Key)>,
+}
+
+/// What a team or a key may do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Caller {
+    /// The only groups it may use; all if absent.
+    pub groups: Option<Vec<Reference>>,
+    /// Deployments it may name directly.
+    pub deployments: Vec<Reference>,
+    /// Providers whose models it may name directly.
+    pub providers: Vec<Reference>,
+    /// Tags its requests carry.
+    pub tags: Vec<String>,
+    /// Its limits.
+    pub limits: Limits,
+    /// Its budget.
+    pub budget: Option<Budget>,
+    /// Whether a member without a price may serve it although it has a budget.
+    pub unpriced_allowed: bool,
+}
+
+/// A key.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Key {
+    /// The SHA-256 of the key, in lower-case hexadecimal.
+    pub sha256: String,
+    /// The team it belongs to.
+    pub team: Option<Reference>,
+    /// What it may do.
+    pub caller: Caller,
+}
+
+/// How much may be spent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Budget {
+    /// The amount, in nano-USD.
+    pub nano_usd: u64,
+    /// The time it is for.
+    pub per: BudgetWindow,
+    /// The share from which on a warning is given, in parts per million.
+    pub soft_ppm: Option<u32>,
+    /// The time zone whose calendar is meant; UTC if absent.
+    pub zone: Option<String>,
+    /// The group that serves what is over the budget; `None` refuses it.
+    pub on_exceeded: Option<Reference>,
+}
+
+/// The time a budget is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BudgetWindow {
+    /// A calendar hour.
+    Hour,
+    /// A calendar day.
+    Day,
+    /// A calendar week, from Monday.
+    Week,
+    /// A calendar month.
+    Month,
+    /// Any stretch of this length.
+    Rolling(Duration),
+}
+
+impl GatewayLimits {
+    pub(crate) fn read(value: &Value<'_>) -> Self {
+        value.fields(|map| Self {
+            limits: Limits::read_fields(map),
+            batch_reserve_ppm: map.read("batch_reserve", Value::ppm),
+        })
+    }
+}
+
+impl Callers {
+    pub(crate) fn read(value: &Value<'_>) -> Self {
+        value.fields(|map| {
+            let teams = map.get("teams").filter(|teams| teams.at_most(MOST_CALLERS));
+            let keys = map.get("keys").filter(|keys| keys.at_most(MOST_CALLERS));
+            Self {
+                anonymous: map.read("anonymous", |key| Reference::read_or(key, "reject")),
+                teams: teams
+                    .map(|teams| teams.named(|_, team| team.fields(Caller::read_fields)))
+                    .unwrap_or_default(),
+                keys: keys.map(|keys| keys.named(|_, key| Key::read(key))).unwrap_or_default(),
+            }
+        })
+    }
+}
+
+impl Caller {
+    fn read_fields(map: &mut Fields<'_>) -> Self {
+        Self {
+            groups: map.read("groups", Reference::read_list),
+            deployments: map.read("deployments", Reference::read_list).unwrap_or_default(),
+            providers: map.read("providers", Reference::read_list).unwrap_or_default(),
+            tags: map.read("tags", tags).unwrap_or_default(),
+            limits: map.get("limits").map(|limits| Limits::read(&limits)).unwrap_or_default(),
+            budget: map.get("budget").and_then(|budget| Budget::read(&budget)),
+            unpriced_allowed: map
+                .read("unpriced", |word| word.choice("rule", &[("allow", true), ("refuse", false)]))
+                .unwrap_or(false),
+        }
+    }
+}
+
+impl Key {
+    fn read(value: &Value<'_>) -> Self {
+        value.fields(|map| Self {
+            sha256: map.need("sha256", sha256).unwrap_or_default(),
+            team: map.read("team", Reference::read),
+            caller: Caller::read_fields(map),
+        })
+    }
+}
+
+impl Budget {
+    fn read(value: &Value<'_>) -> Option<Self> {
+        value.fields(|map| {
+            let (nano_usd, per) = (map.need("usd", Value::nano_usd), map.need("per", window));
+            let budget = Self {
+                nano_usd: nano_usd.unwrap_or_default(),
+                per: per.unwrap_or(BudgetWindow::Month),
+                soft_ppm: map.read("soft", Value::ppm),
+                zone: map.read("zone", Value::text),
+                on_exceeded: map.read("on_exceeded", on_exceeded),
+            };
+            per.map(|_| budget)
+        })
+    }
+}
+
+/// Reads `refuse` or `{ group: NAME }`.
+fn on_exceeded(value: &Value<'_>) -> Option<Reference> {
+    if value.is_map() {
+        return value.fields(|map| map.need("group", Reference::read));
+    }
+    value.choice("reaction", &[("refuse", ())]);
+    None
+}
+
+/// Reads a calendar unit, or a length of time that rolls.
+fn window(value: &Value<'_>) -> Option<BudgetWindow> {
+    let starts_with_digit =
+        value.as_text().is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()));
+    if starts_with_digit {
+        return value.duration().map(BudgetWindow::Rolling);
+    }
+    value.choice("time", &WINDOWS)
+}
+
+/// Reads a hash. It is not a key, but whoever mistakes the two has the key in the document, so the
+/// message does not repeat it.
+fn sha256(value: &Value<'_>) -> Option<String> {
+    let text = value.text()?;
+    if text.len() == 64 && text.chars().all(|c| c.is_ascii_hexdigit()) {
+        return Some(text.to_ascii_lowercase());
+    }
+    value.fault("is not a SHA-256: 64 hexadecimal digits");
+    None
+}
+
+const WINDOWS: [(&str, BudgetWindow); 4] = [
+    ("hour", BudgetWindow::Hour),
+    ("day", BudgetWindow::Day),
+    ("week", BudgetWindow::Week),
+    ("month", BudgetWindow::Month),
+];
+/// Teams, and keys, of one document.
+const MOST_CALLERS: usize = 100_000;

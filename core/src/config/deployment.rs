@@ -1,0 +1,153 @@
+//! `deployments`: one place each that can serve a model.
+
+use super::common::Reference;
+use super::fault::Place;
+use super::policy::{PolicyConfig, Scope};
+use super::reader::{Fields, Value};
+use crate::catalog::{Limits, Price, Supports};
+use crate::node::Node;
+
+/// One deployment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeploymentConfig {
+    /// Its name.
+    pub name: String,
+    /// The provider it belongs to; `None` only in a scenario.
+    pub provider: Option<Reference>,
+    /// The name the provider knows, or `*`.
+    pub model: String,
+    /// Tags a request may ask for.
+    pub tags: Vec<String>,
+    /// The region it runs in, if not its provider's.
+    pub region: Option<String>,
+    /// Its own limits.
+    pub limits: Limits,
+    /// How its provider charges the limits.
+    pub counting: Option<Counting>,
+    /// What it costs.
+    pub price: Option<Price>,
+    /// Changes to the request's parameters, for this target alone.
+    pub params: Params,
+    /// What it can do.
+    pub supports: Supports,
+    /// Policy keys of its own.
+    pub policy: PolicyConfig,
+    pub(crate) place: Place,
+}
+
+/// How a provider charges its limits: window, what `max_tokens` reserves, what is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// As OpenAI does.
+    Openai,
+    /// As Azure does.
+    Azure,
+    /// As Anthropic does.
+    Anthropic,
+    /// As Google's Gemini does.
+    Gemini,
+    /// As Amazon's Bedrock does.
+    Bedrock,
+}
+
+/// Changes to a request's parameters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Params {
+    /// Filled in where the client sets none.
+    pub default: Vec<(String, Node)>,
+    /// Set whatever the client says.
+    pub set: Vec<(String, Node)>,
+    /// Removed.
+    pub drop: Vec<String>,
+}
+
+impl DeploymentConfig {
+    pub(crate) fn read(name: &str, value: &Value<'_>, scripted: bool) -> Self {
+        value.fields(|map| Self::read_fields(name, map, scripted))
+    }
+
+    /// Reads a deployment's keys out of a map that may have others. A scripted one may leave out
+    /// where it is and what it runs.
+    pub(crate) fn read_fields(name: &str, map: &mut Fields<'_>, scripted: bool) -> Self {
+        let (provider, model) = if scripted {
+            (map.read("provider", Reference::read), map.read("model", Value::text))
+        } else {
+            (map.need("provider", Reference::read), map.need("model", Value::text))
+        };
+        Self {
+            name: name.to_owned(),
+            provider,
+            model: model.unwrap_or_else(|| name.to_owned()),
+            tags: map.read("tags", tags).unwrap_or_default(),
+            region: map.read("region", Value::text),
+            limits: map.get("limits").map(|limits| Limits::read(&limits)).unwrap_or_default(),
+            counting: map.read("counting", |word| word.choice("counting preset", &COUNTING)),
+            price: map.get("price").map(|price| Price::read(&price)),
+            params: map.get("params").map(|params| Params::read(&params)).unwrap_or_default(),
+            supports: map.get("supports").map(|can| Supports::read(&can)).unwrap_or_default(),
+            policy: PolicyConfig::read_fields(map, Scope::Deployment),
+            place: map.place().clone(),
+        }
+    }
+}
+
+impl Price {
+    fn read(value: &Value<'_>) -> Self {
+        value.fields(|map| {
+            let input = map.need("input", Value::price).unwrap_or_default();
+            let cached_input = map.read("cached_input", Value::price).unwrap_or(input);
+            Self {
+                input,
+                cached_input,
+                output: map.need("output", Value::price).unwrap_or_default(),
+            }
+        })
+    }
+}
+
+impl Params {
+    fn read(value: &Value<'_>) -> Self {
+        let nodes = |value: Value<'_>| value.named(|_, value| value.node().clone());
+        value.fields(|map| {
+            let params = Self {
+                default: map.get("default").map(nodes).unwrap_or_default(),
+                set: map.get("set").map(nodes).unwrap_or_default(),
+                drop: map.read("drop", Value::texts).unwrap_or_default(),
+            };
+            let sets = params.default.iter().chain(&params.set).map(|(name, _)| name);
+            for name in sets.filter(|name| params.drop.contains(name)) {
+                map.fault(format!("both drops and sets `{}`", super::fault::shown(name)));
+            }
+            params
+        })
+    }
+}
+
+impl Supports {
+    fn read(value: &Value<'_>) -> Self {
+        value.fields(|map| Self {
+            tools: map.read("tools", Value::bool),
+            vision: map.read("vision", Value::bool),
+            audio: map.read("audio", Value::bool),
+            json_schema: map.read("json_schema", Value::bool),
+            web_search: map.read("web_search", Value::bool),
+            context_tokens: map.read("context_tokens", Value::count),
+            output_tokens: map.read("output_tokens", Value::count),
+        })
+    }
+}
+
+/// Reads a short list of tags.
+pub(crate) fn tags(value: &Value<'_>) -> Option<Vec<String>> {
+    if value.at_most(MOST_TAGS) { value.texts() } else { None }
+}
+
+const COUNTING: [(&str, Counting); 5] = [
+    ("openai", Counting::Openai),
+    ("azure", Counting::Azure),
+    ("anthropic", Counting::Anthropic),
+    ("gemini", Counting::Gemini),
+    ("bedrock", Counting::Bedrock),
+];
+/// Tags of one deployment.
+const MOST_TAGS: usize = 64;

@@ -1,0 +1,135 @@
+//! What a document may say before the engine acts on it: one list, from which each line goes when
+//! its effect comes.
+//!
+//! Such a key is read and checked like any other, and then reported with its path. A key that would
+//! restrict or store something is marked: who relies on it must not be served without it.
+
+use super::group::{STRATEGIES, StrategyConfig};
+use super::provider::Protocol;
+use super::reader::Value;
+use crate::catalog::Strategy;
+use crate::node::Node;
+
+/// A valid key whose effect is not built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotBuilt {
+    /// Where it stands.
+    pub path: String,
+    /// Whether it would restrict or store something, so that serving without it would be wrong.
+    pub restricts: bool,
+    /// What happens instead.
+    pub instead: &'static str,
+}
+
+/// A place in any document (`*` is any name, `[]` any list item), and whether what stands there
+/// asks for something that is not built.
+struct Line(&'static str, bool, &'static str, fn(&Node) -> bool);
+
+const NO_EFFECT: &str = "it has no effect";
+const LIST: &[Line] = &[
+    Line("providers.*.protocol", false, "its deployments are blocked", |node| {
+        text(node).is_some_and(|word| !PROTOCOLS.contains(&word))
+    }),
+    Line("deployments.*.counting", false, NO_EFFECT, any),
+    Line("deployments.*.price", false, NO_EFFECT, any),
+    Line("deployments.*.params", false, NO_EFFECT, any),
+    Line("groups.*.members.[].counting", false, NO_EFFECT, any),
+    Line("groups.*.members.[].price", false, NO_EFFECT, any),
+    Line("groups.*.members.[].params", false, NO_EFFECT, any),
+    Line("groups.*.strategy", false, "`weighted` is used", |node| {
+        let named = |word| STRATEGIES.iter().find(|(name, _)| *name == word);
+        text(node).is_none_or(|word| named(word).is_some_and(|(_, own)| strategy(*own).is_none()))
+    }),
+    Line("groups.*.require", true, NO_EFFECT, any),
+    Line("groups.*.wait", false, "nobody waits for capacity", any),
+    Line("groups.*.commit", false, "`first_content` is used", other_commit),
+    Line("groups.*.affinity", false, NO_EFFECT, other_affinity),
+    Line("routes", true, NO_EFFECT, any),
+    Line("policy.wait", false, "nobody waits for capacity", any),
+    Line("policy.commit", false, "`first_content` is used", other_commit),
+    Line("policy.affinity", false, NO_EFFECT, other_affinity),
+    Line("policy.idempotency", false, NO_EFFECT, any),
+    Line("limits", true, NO_EFFECT, any),
+    Line("callers", true, NO_EFFECT, any),
+    Line("metering.usage_log", true, NO_EFFECT, any),
+    Line("metering.labels", false, NO_EFFECT, any),
+    Line("state.store", true, "`memory` is used", |node| text(node) != Some("memory")),
+    Line("state.journal", true, "nothing is written", |node| {
+        text(node) != Some("off") && *node != Node::Bool(false)
+    }),
+];
+
+/// The protocols that hosts speak.
+const PROTOCOLS: [&str; 2] = ["openai", "mock"];
+
+/// Whether hosts speak this protocol.
+pub(crate) fn speaks(protocol: Protocol) -> bool {
+    PROTOCOLS.contains(&protocol.name())
+}
+
+/// The strategy as the engine has it, if it does.
+pub(crate) const fn strategy(config: StrategyConfig) -> Option<Strategy> {
+    match config {
+        StrategyConfig::Weighted => Some(Strategy::Weighted),
+        StrategyConfig::RoundRobin => Some(Strategy::RoundRobin),
+        StrategyConfig::LeastBusy => Some(Strategy::LeastBusy),
+        StrategyConfig::Ordered => Some(Strategy::Ordered),
+        StrategyConfig::Host => Some(Strategy::Host),
+        StrategyConfig::Usage
+        | StrategyConfig::Latency
+        | StrategyConfig::PeakEwma
+        | StrategyConfig::Cost
+        | StrategyConfig::Score { .. }
+        | StrategyConfig::Predicted
+        | StrategyConfig::Affinity
+        | StrategyConfig::Lar1 => None,
+    }
+}
+
+/// Everything in a valid document that is not built, in the order of [`LIST`].
+pub(crate) fn not_built(document: &Value<'_>) -> Vec<NotBuilt> {
+    let mut found = Vec::new();
+    for Line(place, restricts, instead, applies) in LIST {
+        let steps: Vec<&str> = place.split('.').collect();
+        walk(document, &steps, &mut |value| {
+            if !value.is_empty() && applies(value.node()) {
+                let path = value.place().path().to_owned();
+                found.push(NotBuilt { path, restricts: *restricts, instead });
+            }
+        });
+    }
+    found
+}
+
+/// Visits every value that the steps lead to.
+fn walk(value: &Value<'_>, steps: &[&str], visit: &mut impl FnMut(&Value<'_>)) {
+    let Some((step, rest)) = steps.split_first() else { return visit(value) };
+    for (name, below) in value.children() {
+        let fits = match name {
+            Some(name) => *step == "*" || *step == name,
+            None => *step == "[]",
+        };
+        if fits {
+            walk(&below, rest, visit);
+        }
+    }
+}
+
+fn text(node: &Node) -> Option<&str> {
+    match node {
+        Node::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+const fn any(_: &Node) -> bool {
+    true
+}
+
+fn other_commit(node: &Node) -> bool {
+    text(node) != Some("first_content")
+}
+
+fn other_affinity(node: &Node) -> bool {
+    node.get("by").and_then(text) != Some("none")
+}

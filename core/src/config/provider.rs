@@ -1,0 +1,219 @@
+//! `providers`: where to call and how to speak.
+
+use core::time::Duration;
+
+use super::fault::{Place, shown};
+use super::reader::{Fields, Value};
+use super::secret::{Found, Secret, SecretRef, Secrets};
+use crate::catalog::Limits;
+
+/// A protocol that a provider speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// OpenAI's, and everything that speaks it.
+    Openai,
+    /// Anthropic's messages.
+    Anthropic,
+    /// Google's Gemini.
+    Gemini,
+    /// OpenAI's as Azure serves it.
+    Azure,
+    /// Amazon's Bedrock.
+    Bedrock,
+    /// Built in: answers without a network.
+    Mock,
+}
+
+impl Protocol {
+    const WORDS: [(&'static str, Self); 6] = [
+        ("openai", Self::Openai),
+        ("anthropic", Self::Anthropic),
+        ("gemini", Self::Gemini),
+        ("azure", Self::Azure),
+        ("bedrock", Self::Bedrock),
+        ("mock", Self::Mock),
+    ];
+
+    /// The name used in configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Openai => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Azure => "azure",
+            Self::Bedrock => "bedrock",
+            Self::Mock => "mock",
+        }
+    }
+}
+
+/// One provider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProviderConfig {
+    /// Its name.
+    pub name: String,
+    /// How it speaks.
+    pub protocol: Protocol,
+    /// Where it is, without a slash at the end; the protocol's own default if absent.
+    pub base_url: Option<String>,
+    /// What it knows us by.
+    pub api_key: Option<Secret>,
+    /// The optional key that was not to be found: its deployments are blocked.
+    pub missing_key: Option<SecretRef>,
+    /// Further headers, sent with every call. A value may be a secret.
+    pub headers: Vec<(String, Secret)>,
+    /// The version of its interface, where the protocol wants one.
+    pub api_version: Option<String>,
+    /// Where its deployments run, unless they say otherwise.
+    pub region: Option<String>,
+    /// A quota shared by all its deployments.
+    pub limits: Limits,
+    /// How the built-in provider answers; only under `protocol: mock`.
+    pub mock: MockConfig,
+    pub(crate) place: Place,
+}
+
+/// How the built-in provider answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MockConfig {
+    /// Time to the first token.
+    pub first_token: Duration,
+    /// Time from each token to the next.
+    pub per_token: Duration,
+    /// Tokens of an answer.
+    pub output_tokens: u32,
+    /// The text, repeated or cut to that length.
+    pub text: Option<String>,
+}
+
+impl Default for MockConfig {
+    fn default() -> Self {
+        Self {
+            first_token: Duration::from_millis(100),
+            per_token: Duration::from_millis(10),
+            output_tokens: 20,
+            text: None,
+        }
+    }
+}
+
+impl ProviderConfig {
+    /// The provider that stands in where a scenario names none.
+    pub(crate) fn scripted() -> Self {
+        Self {
+            name: SCRIPTED_PROVIDER.into(),
+            protocol: Protocol::Mock,
+            base_url: None,
+            api_key: None,
+            missing_key: None,
+            headers: Vec::new(),
+            api_version: None,
+            region: None,
+            limits: Limits::default(),
+            mock: MockConfig::default(),
+            place: Place::default(),
+        }
+    }
+
+    pub(crate) fn read(name: &str, value: &Value<'_>, secrets: Secrets<'_>) -> Self {
+        value.fields(|map| {
+            let (api_key, missing_key) = match map.read("api_key", |key| secrets.read(key)) {
+                Some(Found::Present(key)) => (Some(key), None),
+                Some(Found::Absent(reference)) => (None, Some(reference)),
+                None => (None, None),
+            };
+            let protocol = map.need("protocol", |word| word.choice("protocol", &Protocol::WORDS));
+            let provider = Self {
+                name: name.to_owned(),
+                protocol: protocol.unwrap_or(Protocol::Openai),
+                base_url: map.read("base_url", base_url),
+                api_key,
+                missing_key,
+                headers: map.get("headers").map(|all| headers(&all, secrets)).unwrap_or_default(),
+                api_version: map.read("api_version", Value::text),
+                region: map.read("region", Value::text),
+                limits: map.get("limits").map(|limits| Limits::read(&limits)).unwrap_or_default(),
+                mock: map.get("mock").map(|mock| MockConfig::read(&mock)).unwrap_or_default(),
+                place: value.place().clone(),
+            };
+            if let Some(protocol) = protocol {
+                check(map, protocol);
+            }
+            provider
+        })
+    }
+}
+
+impl MockConfig {
+    fn read(value: &Value<'_>) -> Self {
+        let defaults = Self::default();
+        value.fields(|map| Self {
+            first_token: map.read("first_token", Value::duration).unwrap_or(defaults.first_token),
+            per_token: map.read("per_token", Value::duration).unwrap_or(defaults.per_token),
+            output_tokens: map
+                .read("output_tokens", Value::count32)
+                .unwrap_or(defaults.output_tokens),
+            text: map.read("text", Value::text),
+        })
+    }
+}
+
+/// Keys that only some protocols have a use for.
+fn check(map: &mut Fields<'_>, protocol: Protocol) {
+    if protocol == Protocol::Azure && !map.has("base_url") {
+        map.fault("needs a `base_url`: every Azure resource has its own");
+    }
+    if protocol != Protocol::Mock
+        && let Some(mock) = map.get("mock")
+    {
+        mock.fault(format!("belongs to `protocol: mock`, not `{}`", protocol.name()));
+    }
+    if protocol == Protocol::Mock
+        && let Some(base_url) = map.get("base_url")
+    {
+        base_url.fault("has no use under `protocol: mock`, which calls nobody");
+    }
+}
+
+/// An absolute address. It may not carry credentials, so a faulty one is not repeated when it does.
+fn base_url(value: &Value<'_>) -> Option<String> {
+    let text = value.text()?;
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host = rest.map(|rest| rest.split('/').next().unwrap_or_default());
+    if host.is_some_and(|host| host.contains('@')) {
+        value.fault("must not carry credentials; use `api_key` or `headers`");
+        return None;
+    }
+    let sound = host.is_some_and(|host| !host.is_empty())
+        && !text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '?' || c == '#');
+    if !sound {
+        let text = shown(&text);
+        value.fault(format!("`{text}` is not an address, such as https://api.example.com/v1"));
+        return None;
+    }
+    Some(text.trim_end_matches('/').to_owned())
+}
+
+fn headers(value: &Value<'_>, secrets: Secrets<'_>) -> Vec<(String, Secret)> {
+    if !value.at_most(MOST_HEADERS) {
+        return Vec::new();
+    }
+    let all = value.named(|name, header| {
+        let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+        if !name.chars().all(token) {
+            header.fault("is not the name of a header");
+        }
+        let text = secrets.read_text(header);
+        if text.as_ref().is_some_and(|text| text.expose().contains(|c: char| c.is_ascii_control()))
+        {
+            header.fault("holds a control character, which no header may");
+        }
+        text
+    });
+    all.into_iter().filter_map(|(name, text)| text.map(|text| (name, text))).collect()
+}
+
+/// The provider that stands in where a scenario names none.
+pub(crate) const SCRIPTED_PROVIDER: &str = "scripted";
+/// Further headers of one provider.
+const MOST_HEADERS: usize = 64;
