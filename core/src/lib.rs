@@ -1,28 +1,103 @@
 //! The decisions of Pointsman: which deployment serves each request, when to try another, how long
 //! to wait, and when to say no.
+//!
+//! The core is a function of (catalog, state, event, now, seed) and nothing else. It has no async, no
+//! clock, no entropy, no sockets, no files, no logging and no global state: hosts own those, and pass
+//! their results in. Two types carry it. [`Router`] is the long-lived knowledge about deployments;
+//! [`Call`] is one client request in flight. Each event that a host reports gives exactly one
+//! [`Action`] to carry out:
+//!
+//! ```
+//! use std::time::Duration;
+//! use pointsman_core::{
+//!     Action, Config, Event, Node, Outcome, Request, Router, Seed, Timestamp, Usage,
+//! };
+//!
+//! // A host reads YAML or JSON; here a document in the short form of scenario files.
+//! let text = r#"{ "groups": { "chat": { "members": [{ "id": "east" }, { "id": "west" }] } } }"#;
+//! let document: Node = serde_json::from_str(text).expect("JSON");
+//! let loaded = Config::load_scenario(&document).expect("no faults");
+//! let now = Timestamp::from_micros(1_767_225_600_000_000);
+//! let mut router = Router::new(loaded.catalog.into(), now);
+//!
+//! let request = Request { model: "chat".into(), ..Request::default() };
+//! let (mut call, mut action) = router.begin(request, Seed(7), now);
+//! let outcome = loop {
+//!     action = match action {
+//!         Action::Send(attempt) => {
+//!             // Open the upstream; its first content has arrived.
+//!             let ready = Event::Ready {
+//!                 attempt: attempt.number,
+//!                 first_content_at: now,
+//!                 usage: None,
+//!                 quota: None,
+//!             };
+//!             router.resume(&mut call, ready, now).expect("in its phase")
+//!         }
+//!         Action::Relay(attempt) => {
+//!             // Forward it; it has ended.
+//!             let completed = Event::Completed {
+//!                 attempt,
+//!                 usage: Some(Usage { input: 3, output: 5, ..Usage::default() }),
+//!                 ended_at: now,
+//!                 stalled_by_client: Duration::ZERO,
+//!             };
+//!             router.resume(&mut call, completed, now).expect("in its phase")
+//!         }
+//!         Action::Finish(outcome) => break outcome,
+//!         other => panic!("nothing to wait for here: {other:?}"),
+//!     };
+//! };
+//! assert!(matches!(outcome, Outcome::Served { attempts: 1, .. }));
+//! ```
+//!
+//! Where to read on: `action` is the contract as four enums; `router` is the story of one request, top
+//! down; `walk` decides what comes next, with `funnel` and `strategy`; `ending` settles; `health`,
+//! `breaker`, `bucket`, `retry_budget` and `window` are arithmetic that can each be read alone.
+//! `config` turns a document into a [`Catalog`].
 
 mod action;
+mod breaker;
+mod bucket;
+mod call;
 mod catalog;
 mod chance;
+mod change;
 mod config;
+mod ending;
 mod failure;
+mod fleet;
+mod funnel;
+mod health;
 mod id;
+mod inline;
+mod ledger;
 mod limit;
 mod node;
+mod notice;
+mod record;
 mod rejection;
 mod request;
 mod resolution;
+mod retry_budget;
+mod router;
+mod snapshot;
+mod strategy;
 mod succession;
 mod time;
 mod trace;
+mod walk;
+mod window;
 
 pub use action::{Action, Attempt, Claim, Clocks, Event, Misuse, Outcome, Stop, WaitReason};
+pub use call::Call;
 pub use catalog::{
     BreakerPolicy, Catalog, Deployment, Group, Limits, MAX_ATTEMPTS, Member, ModelName, Policy,
     PolicyOverride, Price, Provider, RetryBudgetPolicy, RetryPolicy, Strategy, Supports,
     ThrottlePolicy, Timeouts, Wildcard,
 };
 pub use chance::Seed;
+pub use change::Change;
 pub use config::{
     Affinity, Alias, BreakerConfig, Budget, BudgetWindow, Caller, Callers, Ceilings, Commit,
     Config, ConfigFault, ConfigWarning, Counting, DeploymentConfig, GatewayLimits, GroupConfig,
@@ -34,12 +109,16 @@ pub use failure::{
     BreakerBlame, Failure, FailureKind, FallbackSteps, OtherMembers, QuotaFacts, SameMember,
     Settlement,
 };
+pub use health::Gate;
 pub use id::{AttemptNo, CallId, DeploymentId, GroupId, ProviderId, ReservationId};
 pub use limit::Amounts;
 pub use node::Node;
+pub use notice::Notice;
 pub use rejection::{Candidate, Refusal, RefusalReason, Rejection};
 pub use request::{Capability, Needs, Priority, Request, Usage};
 pub use resolution::Resolution;
+pub use router::Router;
+pub use snapshot::{Snapshot, UnknownVersion};
 pub use time::{Timestamp, whole_seconds};
 pub use trace::{
     Decision, DecisionResult, LimitReading, ResolvedBy, Trace, TraceEntry, Verdict, VerdictKind,

@@ -1,10 +1,15 @@
-//! Limits: what an attempt takes of them, and token buckets in integers.
+//! Limits of one owner: what an attempt takes of them, and what they hold.
 //!
-//! A level is kept in 1/60,000,000 of a token and time in microseconds, so a per-minute rate
-//! refills exactly `rate` units per microsecond: no rounding, hence no drift (`GCRA` with a
-//! truncated emission interval over-admits 0.25 % at 450,000 tokens a minute).
+//! All dimensions of an owner are asked before any is taken, and an attempt that passes several
+//! owners (a deployment and its provider) asks all of them first: all or none, in one step.
 
 use serde::{Deserialize, Serialize};
+
+use crate::bucket::{Bucket, Shortfall};
+use crate::catalog::Limits;
+use crate::rejection::Rejection;
+use crate::request::Usage;
+use crate::time::Timestamp;
 
 /// What one attempt takes of every limit it passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,4 +20,248 @@ pub struct Amounts {
     pub input: u64,
     /// Output tokens.
     pub output: u64,
+}
+
+impl Amounts {
+    /// What one call used, as limits count it.
+    pub(crate) const fn of(usage: &Usage) -> Self {
+        Self { requests: 1, input: usage.input, output: usage.output }
+    }
+
+    /// What of these falls on one dimension.
+    pub(crate) const fn on(&self, dimension: Dimension) -> u64 {
+        match dimension {
+            Dimension::Requests => self.requests,
+            Dimension::Input => self.input,
+            Dimension::Output => self.output,
+            Dimension::Total => self.input.saturating_add(self.output),
+        }
+    }
+}
+
+/// What a rate limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dimension {
+    Requests,
+    Input,
+    Output,
+    Total,
+}
+
+impl Dimension {
+    pub(crate) const ALL: [Self; 4] = [Self::Requests, Self::Input, Self::Output, Self::Total];
+
+    /// The name used in traces and scenario files.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Input => "input_tokens",
+            Self::Output => "output_tokens",
+            Self::Total => "tokens",
+        }
+    }
+
+    const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl Limits {
+    /// The rate of one dimension, per minute.
+    pub(crate) const fn rate(&self, dimension: Dimension) -> Option<u64> {
+        match dimension {
+            Dimension::Requests => self.requests_per_minute,
+            Dimension::Input => self.input_tokens_per_minute,
+            Dimension::Output => self.output_tokens_per_minute,
+            Dimension::Total => self.tokens_per_minute,
+        }
+    }
+}
+
+/// The live side of one owner's limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Meter {
+    buckets: [Bucket; 4],
+    in_flight: u32,
+}
+
+impl Meter {
+    /// A meter whose buckets are full.
+    pub(crate) fn full(limits: &Limits, now: Timestamp) -> Self {
+        let bucket = |dimension| Bucket::full(limits.rate(dimension).unwrap_or(0), now);
+        Self { buckets: Dimension::ALL.map(bucket), in_flight: 0 }
+    }
+
+    /// Whether the rate limits have room for `amounts`; else the time at which they all will.
+    pub(crate) fn admit(
+        &self,
+        limits: &Limits,
+        amounts: &Amounts,
+        now: Timestamp,
+    ) -> Result<(), Rejection> {
+        let mut until = None;
+        for dimension in Dimension::ALL {
+            let Some(rate) = limits.rate(dimension) else { continue };
+            match self.bucket(dimension).room(rate, amounts.on(dimension), now) {
+                Ok(()) => {}
+                Err(Shortfall::Never) => return Err(Rejection::NeverFits),
+                Err(Shortfall::Until(at)) => until = until.max(Some(at)),
+            }
+        }
+        until.map_or(Ok(()), |until| Err(Rejection::RateLimited { until }))
+    }
+
+    /// Whether one more call may be in flight.
+    pub(crate) fn has_slot(&self, limits: &Limits) -> Result<(), Rejection> {
+        match limits.concurrent {
+            Some(0) => Err(Rejection::NeverFits),
+            Some(most) if self.in_flight >= most => Err(Rejection::AtConcurrency),
+            _ => Ok(()),
+        }
+    }
+
+    /// Take `amounts` and a slot. The caller has asked [`Meter::admit`] and [`Meter::has_slot`].
+    pub(crate) fn reserve(&mut self, limits: &Limits, amounts: &Amounts, now: Timestamp) {
+        for dimension in Dimension::ALL {
+            if let Some(rate) = limits.rate(dimension) {
+                self.bucket_mut(dimension).take(rate, amounts.on(dimension), now);
+            }
+        }
+        self.in_flight = self.in_flight.saturating_add(1);
+    }
+
+    /// Give back the slot, and the difference between what was reserved and what was used; take
+    /// the difference, as debt if need be, when more was used.
+    pub(crate) fn settle(
+        &mut self,
+        limits: &Limits,
+        reserved: &Amounts,
+        used: &Amounts,
+        now: Timestamp,
+    ) {
+        for dimension in Dimension::ALL {
+            if let Some(rate) = limits.rate(dimension) {
+                let (reserved, used) = (reserved.on(dimension), used.on(dimension));
+                self.bucket_mut(dimension).settle(rate, reserved, used, now);
+            }
+        }
+        self.in_flight = self.in_flight.saturating_sub(1);
+    }
+
+    /// The provider says that only this much is left: never more than that remains.
+    pub(crate) fn at_most(
+        &mut self,
+        limits: &Limits,
+        dimension: Dimension,
+        left: u64,
+        now: Timestamp,
+    ) {
+        if let Some(rate) = limits.rate(dimension) {
+            self.bucket_mut(dimension).at_most(rate, left, now);
+        }
+    }
+
+    /// The limits have been edited: what stands in a bucket stays, cut to the new capacity; a
+    /// dimension that had no limit starts full.
+    pub(crate) fn edit(&mut self, old: &Limits, new: &Limits, now: Timestamp) {
+        for dimension in Dimension::ALL {
+            let bucket = self.bucket_mut(dimension);
+            match (old.rate(dimension), new.rate(dimension)) {
+                (Some(before), Some(after)) => bucket.edit(before, after, now),
+                (None, Some(rate)) => *bucket = Bucket::full(rate, now),
+                (_, None) => {}
+            }
+        }
+    }
+
+    /// Calls in flight.
+    pub(crate) const fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// What is left of one dimension, in whole units rounded down; negative when in debt.
+    pub(crate) fn left(&self, rate: u64, dimension: Dimension, now: Timestamp) -> i64 {
+        self.bucket(dimension).left(rate, now)
+    }
+
+    /// The buckets' state, for a snapshot.
+    pub(crate) const fn buckets(&self) -> [Bucket; 4] {
+        self.buckets
+    }
+
+    /// A meter with the buckets of a snapshot and nothing in flight.
+    pub(crate) const fn restored(buckets: [Bucket; 4]) -> Self {
+        Self { buckets, in_flight: 0 }
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "one bucket per dimension")]
+    const fn bucket(&self, dimension: Dimension) -> &Bucket {
+        &self.buckets[dimension.index()]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "one bucket per dimension")]
+    const fn bucket_mut(&mut self, dimension: Dimension) -> &mut Bucket {
+        &mut self.buckets[dimension.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::time::Duration;
+
+    const NOW: Timestamp = Timestamp::from_micros(1_000_000);
+
+    fn limits() -> Limits {
+        Limits {
+            requests_per_minute: Some(2),
+            tokens_per_minute: Some(600),
+            concurrent: Some(3),
+            ..Limits::default()
+        }
+    }
+
+    fn amounts(input: u64, output: u64) -> Amounts {
+        Amounts { requests: 1, input, output }
+    }
+
+    #[test]
+    fn the_latest_dimension_says_when() {
+        let mut meter = Meter::full(&limits(), NOW);
+        meter.reserve(&limits(), &amounts(500, 100), NOW);
+        meter.reserve(&limits(), &amounts(0, 0), NOW);
+        // A request comes back every 30 s, 100 tokens every 10 s.
+        let until = NOW.plus(Duration::from_secs(30));
+        assert_eq!(
+            meter.admit(&limits(), &amounts(50, 50), NOW),
+            Err(Rejection::RateLimited { until })
+        );
+        assert_eq!(meter.admit(&limits(), &amounts(50, 50), until), Ok(()));
+    }
+
+    #[test]
+    fn zero_never_fits_and_a_slot_is_counted() {
+        let none = Limits { requests_per_minute: Some(0), ..Limits::default() };
+        let meter = Meter::full(&none, NOW);
+        assert_eq!(meter.admit(&none, &amounts(1, 1), NOW), Err(Rejection::NeverFits));
+        let one = Limits { concurrent: Some(1), ..Limits::default() };
+        let mut meter = Meter::full(&one, NOW);
+        meter.reserve(&one, &amounts(1, 1), NOW);
+        assert_eq!(meter.has_slot(&one), Err(Rejection::AtConcurrency));
+        meter.settle(&one, &amounts(1, 1), &amounts(1, 1), NOW);
+        assert_eq!(meter.has_slot(&one), Ok(()));
+    }
+
+    #[test]
+    fn an_edit_never_refills() {
+        let mut meter = Meter::full(&limits(), NOW);
+        meter.reserve(&limits(), &amounts(600, 0), NOW);
+        let more = Limits { tokens_per_minute: Some(6_000), ..limits() };
+        meter.edit(&limits(), &more, NOW);
+        assert_eq!(meter.left(6_000, Dimension::Total, NOW), 0);
+        let fewer = Limits { tokens_per_minute: Some(60), ..limits() };
+        let later = NOW.plus(Duration::from_secs(600));
+        meter.edit(&more, &fewer, later);
+        assert_eq!(meter.left(60, Dimension::Total, later), 60);
+    }
 }

@@ -195,8 +195,21 @@ impl Refusal {
             | RefusalReason::RateLimited => 429,
             RefusalReason::NoCandidate(rejection) => match rejection {
                 Rejection::NotPermitted => 403,
-                Rejection::Blocked | Rejection::Drained => 503,
-                _ => 400,
+                Rejection::NoTagMatch
+                | Rejection::NoRegionMatch
+                | Rejection::LacksCapability(_)
+                | Rejection::ContextTooSmall { .. }
+                | Rejection::OverPrice
+                | Rejection::OverLatency => 400,
+                Rejection::Blocked
+                | Rejection::Drained
+                | Rejection::NeverFits
+                | Rejection::Tripped { .. }
+                | Rejection::Throttled { .. }
+                | Rejection::RateLimited { .. }
+                | Rejection::AtConcurrency
+                | Rejection::ProbeDown
+                | Rejection::Tried => 503,
             },
             RefusalReason::Unavailable => 503,
         }

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use super::fault::Place;
 use super::reader::Value;
+use crate::bucket::MAX_RATE;
 use crate::catalog::Limits;
 
 /// A name that must be defined elsewhere in the document.
@@ -56,7 +57,7 @@ impl Limits {
 
     /// Reads the limits among the keys of a larger map.
     pub(crate) fn read_fields(map: &mut super::reader::Fields<'_>) -> Self {
-        let per_minute = |value: &Value<'_>| value.count_in(0..=MOST_PER_MINUTE);
+        let per_minute = |value: &Value<'_>| value.count_in(0..=MAX_RATE);
         Self {
             requests_per_minute: map.read("requests_per_minute", per_minute),
             tokens_per_minute: map.read("tokens_per_minute", per_minute),
@@ -67,7 +68,5 @@ impl Limits {
     }
 }
 
-/// A minute's worth at this rate, in the fine unit of a bucket's level, still fits 63 bits.
-const MOST_PER_MINUTE: u64 = 100_000_000_000;
 /// Names in one list of references.
 const MOST_REFERENCES: usize = 1_000;

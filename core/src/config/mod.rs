@@ -99,10 +99,21 @@ impl Config {
         loaded.ok_or_else(|| faults.into_sorted())
     }
 
+    /// Reads a document in the short form of scenario files, where nothing is called: see
+    /// `load_scripted`.
+    ///
+    /// # Errors
+    ///
+    /// Every fault of the document, in its order.
+    pub fn load_scenario(document: &Node) -> Result<Loaded, Vec<ConfigFault>> {
+        let faults = Faults::default();
+        let loaded = Self::load_scripted(&Value::root(document, &faults));
+        loaded.ok_or_else(|| faults.into_sorted())
+    }
+
     /// Reads the configuration of a scenario, where nothing is called: `version` and `providers`
     /// may be left out, members may define deployments in place, secrets are not looked up and
     /// block nobody. Faults go to the document that `value` is part of.
-    #[allow(dead_code, reason = "for the scenario runner")]
     pub(crate) fn load_scripted(value: &Value<'_>) -> Option<Loaded> {
         load(value, Secrets::NotNeeded)
     }

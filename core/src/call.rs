@@ -1,0 +1,237 @@
+//! One client request in flight: what it asked for, what it has tried, and the phase it is in.
+
+use crate::action::WaitReason;
+use crate::catalog::{BreakerPolicy, MAX_ATTEMPTS, RetryPolicy, ThrottlePolicy};
+use crate::chance::Chance;
+use crate::failure::{Failure, FailureKind, FallbackSteps, SameMember};
+use crate::health::Sent;
+use crate::id::{AttemptNo, CallId, DeploymentId, GroupId, ReservationId};
+use crate::inline::Inline;
+use crate::limit::Amounts;
+use crate::request::{Request, Usage};
+use crate::time::Timestamp;
+use crate::trace::{Trace, TraceEntry};
+
+/// One client request inside the router. Opaque: hosts hold it and pass it back.
+#[derive(Debug)]
+pub struct Call {
+    pub(crate) id: CallId,
+    pub(crate) request: Request,
+    pub(crate) amounts: Amounts,
+    pub(crate) chance: Chance,
+    pub(crate) deadline: Timestamp,
+    pub(crate) route: Route,
+    pub(crate) history: History,
+    pub(crate) phase: Phase,
+    pub(crate) trace: Option<Box<Trace>>,
+}
+
+/// Where the call may go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    /// The revision of the catalog in which the group ids below mean something.
+    pub(crate) revision: u32,
+    /// The group that the requested name resolved to.
+    pub(crate) origin: Option<GroupId>,
+    /// The group of the latest attempt.
+    pub(crate) current: Option<GroupId>,
+    /// Which fallback lists are open; a narrower one stays open to the end of the call.
+    pub(crate) path: Path,
+    /// After a context failure: the window that was too small.
+    pub(crate) floor: Option<u64>,
+    /// Fallback groups in which attempts were made.
+    pub(crate) fallbacks: Inline<GroupId, { MAX_ATTEMPTS as usize }>,
+    /// How many those were, counted over catalog swaps.
+    pub(crate) fallback_count: u32,
+}
+
+/// Which lists of groups a call may walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Path {
+    /// The group, then `fallbacks`.
+    General,
+    /// Larger members of the group, `context_fallbacks`, larger members of `fallbacks`.
+    Context,
+    /// `content_fallbacks` only.
+    Content,
+}
+
+/// What the call has tried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct History {
+    pub(crate) attempts: u32,
+    pub(crate) tried: Inline<Tried, { MAX_ATTEMPTS as usize }>,
+    pub(crate) last: Option<(DeploymentId, Failure)>,
+    /// Failures so far, by kind.
+    failed: [u8; FailureKind::ALL.len()],
+    /// The same member may not be tried again before this; set while it is waited for.
+    pub(crate) not_before: Option<Timestamp>,
+}
+
+/// One deployment this call has tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tried {
+    pub(crate) deployment: DeploymentId,
+    /// Its failure was a passing one: it may be tried again if it is alone.
+    pub(crate) again: bool,
+}
+
+/// The phase of a call; each variant holds what is valid only then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Phase {
+    /// Nothing is in flight; the host comes back at `until`.
+    Waiting { until: Timestamp },
+    /// The host is ranking candidates; nothing is held.
+    Ranking { until: Timestamp },
+    /// An attempt is out and none of its content has been delivered.
+    Flight(Flight),
+    /// The answer is committed to this attempt.
+    Relaying { flight: Flight, usage: Option<Usage> },
+    /// It is over.
+    Finished,
+}
+
+/// An attempt in flight, with the policies it was sent under: a catalog swap does not change them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight {
+    pub(crate) number: AttemptNo,
+    pub(crate) deployment: DeploymentId,
+    pub(crate) reservation: ReservationId,
+    pub(crate) sent: Sent,
+    pub(crate) breaker: BreakerPolicy,
+    pub(crate) throttle: ThrottlePolicy,
+}
+
+impl Call {
+    /// Its number, unique within the router: the decision id in logs and headers.
+    pub const fn id(&self) -> CallId {
+        self.id
+    }
+
+    /// What was asked.
+    pub const fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// The group of the latest attempt, else the one that the requested name resolved to. Valid in
+    /// the catalog that was current at the last event.
+    pub const fn group(&self) -> Option<GroupId> {
+        match self.route.current {
+            Some(group) => Some(group),
+            None => self.route.origin,
+        }
+    }
+
+    /// Attempts made so far.
+    pub const fn attempts(&self) -> u32 {
+        self.history.attempts
+    }
+
+    /// Fallback groups in which attempts were made.
+    pub const fn fallbacks(&self) -> u32 {
+        self.route.fallback_count
+    }
+
+    /// When the call ends at the latest.
+    pub const fn deadline(&self) -> Timestamp {
+        self.deadline
+    }
+
+    /// The record so far, if the request asked for one.
+    pub fn trace(&self) -> Option<&Trace> {
+        self.trace.as_deref()
+    }
+
+    /// Take the record out.
+    pub fn take_trace(&mut self) -> Option<Trace> {
+        self.trace.take().map(|trace| *trace)
+    }
+
+    /// Add to the record. `entry` is only made if there is one.
+    pub(crate) fn note(&mut self, entry: impl FnOnce() -> TraceEntry) {
+        if let Some(trace) = &mut self.trace {
+            trace.entries.push(entry());
+        }
+    }
+
+    pub(crate) fn waits(&mut self, until: Timestamp, why: WaitReason, at: Timestamp) {
+        self.phase = Phase::Waiting { until };
+        self.note(|| TraceEntry::Waiting { at, until, why });
+    }
+}
+
+impl History {
+    pub(crate) const fn new() -> Self {
+        Self {
+            attempts: 0,
+            tried: Inline::new(),
+            last: None,
+            failed: [0; FailureKind::ALL.len()],
+            not_before: None,
+        }
+    }
+
+    /// Whether this call has tried `deployment`.
+    pub(crate) fn has_tried(&self, deployment: DeploymentId) -> bool {
+        self.tried.iter().any(|tried| tried.deployment == deployment)
+    }
+
+    /// Whether this call may try `deployment` again.
+    pub(crate) fn may_repeat(&self, deployment: DeploymentId) -> bool {
+        self.tried.iter().any(|tried| tried.deployment == deployment && tried.again)
+    }
+
+    pub(crate) fn record(&mut self, deployment: DeploymentId, failure: Failure) {
+        self.last = Some((deployment, failure));
+        self.not_before = None;
+        self.tried.retain(|tried| tried.deployment != deployment);
+        let again = failure.kind.same_member() == SameMember::AfterBackoff;
+        self.tried.push(Tried { deployment, again });
+        if let Some(count) = self.failed.get_mut(failure.kind as usize) {
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// Whether the policy allows another attempt after so many failures of the last one's kind.
+    pub(crate) fn kind_allows(&self, policy: &RetryPolicy) -> bool {
+        let Some((_, last)) = self.last else { return true };
+        let index = last.kind as usize;
+        match (self.failed.get(index), policy.per_kind.get(index)) {
+            (Some(failed), Some(allowed)) => u32::from(*failed) < *allowed,
+            _ => true,
+        }
+    }
+}
+
+impl Route {
+    /// A failure opens its lists; a narrower path stays.
+    pub(crate) fn narrow(&mut self, kind: FailureKind, window: Option<u64>, needs: u64) {
+        let path = match kind.fallbacks() {
+            FallbackSteps::Context => Path::Context,
+            FallbackSteps::Content => Path::Content,
+            FallbackSteps::General | FallbackSteps::None => Path::General,
+        };
+        self.path = self.path.max(path);
+        if kind == FailureKind::ContextWindow {
+            self.floor = self.floor.max(Some(window.unwrap_or(needs)));
+        }
+    }
+}
+
+/// What this call may still try.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Repeat<'a> {
+    /// Only what it has not tried.
+    Untried(&'a History),
+    /// Only what it has tried and may try again.
+    Again(&'a History),
+}
+
+impl Repeat<'_> {
+    pub(crate) fn forbids(&self, deployment: DeploymentId) -> bool {
+        match self {
+            Self::Untried(history) => history.has_tried(deployment),
+            Self::Again(history) => !history.may_repeat(deployment),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! How attempts and calls end: each ending settles its reservation once, tells health what it
+//! learnt, and either goes on or finishes.
+
+use crate::action::{Action, Outcome, Stop};
+use crate::breaker::JITTER_PPM;
+use crate::call::{Call, Flight, Phase};
+use crate::failure::{Failure, FailureKind, QuotaFacts, Settlement};
+use crate::health::Rules;
+use crate::limit::Amounts;
+use crate::request::Usage;
+use crate::router::{Router, finish};
+use crate::time::{Timestamp, micros};
+use crate::trace::TraceEntry;
+
+impl Router {
+    /// First content: the attempt is committed.
+    pub(crate) fn ready(
+        &mut self,
+        call: &mut Call,
+        flight: Flight,
+        first_content_at: Timestamp,
+        usage: Option<Usage>,
+        quota: Option<QuotaFacts>,
+        now: Timestamp,
+    ) -> Action {
+        let health = self.fleet.health_mut(flight.deployment);
+        health.on_ready(&flight.breaker, flight.sent, now);
+        self.learn_quota(&flight, quota, now);
+        call.phase = Phase::Relaying { flight, usage };
+        let attempt = flight.number.number();
+        call.note(|| TraceEntry::Ready { at: first_content_at, attempt });
+        Action::Relay(flight.number)
+    }
+
+    /// An attempt failed before any of its content was delivered.
+    pub(crate) fn failed(
+        &mut self,
+        call: &mut Call,
+        flight: Flight,
+        failure: Failure,
+        usage: Option<Usage>,
+        now: Timestamp,
+    ) -> Action {
+        // A break before content is a failed server: whether it came before or after is not the
+        // host's to say.
+        let kind = match failure.kind {
+            FailureKind::BrokenStream => FailureKind::Server,
+            kind => kind,
+        };
+        let failure = Failure { kind, ..failure };
+        self.blame(call, &flight, &failure, now);
+        let used = self.used_uncommitted(call, kind, usage);
+        self.settle(&flight, &used, now);
+        call.history.record(flight.deployment, failure);
+        let window = self.catalog.deployment(flight.deployment).supports.context_tokens;
+        call.route.narrow(kind, window, crate::funnel::window_needed(&call.request));
+        self.step(call, None, now)
+    }
+
+    /// The committed answer broke. Nothing may answer in its place.
+    pub(crate) fn broken(
+        &mut self,
+        call: &mut Call,
+        flight: Flight,
+        failure: Failure,
+        usage: Option<Usage>,
+        now: Timestamp,
+    ) -> Action {
+        let kind = match failure.kind {
+            FailureKind::TotalTimeout | FailureKind::Local => failure.kind,
+            _ => FailureKind::BrokenStream,
+        };
+        let failure = Failure { kind, ..failure };
+        self.blame(call, &flight, &failure, now);
+        let usage = usage.unwrap_or_else(|| estimate(call));
+        self.settle(&flight, &Amounts::of(&usage), now);
+        finish(call, Outcome::Broken { by: flight.deployment, failure, usage }, now)
+    }
+
+    /// The client has its whole answer.
+    pub(crate) fn completed(
+        &mut self,
+        call: &mut Call,
+        flight: Flight,
+        usage: Option<Usage>,
+        now: Timestamp,
+    ) -> Action {
+        let usage = usage.unwrap_or_else(|| estimate(call));
+        self.settle(&flight, &Amounts::of(&usage), now);
+        let attempts = call.history.attempts;
+        finish(call, Outcome::Served { by: flight.deployment, usage, attempts }, now)
+    }
+
+    /// The client left, in whatever phase.
+    pub(crate) fn cancelled(
+        &mut self,
+        call: &mut Call,
+        phase: Phase,
+        usage: Option<Usage>,
+        now: Timestamp,
+    ) -> Action {
+        let (flight, known) = match phase {
+            Phase::Flight(flight) => (Some(flight), None),
+            Phase::Relaying { flight, usage } => (Some(flight), usage),
+            Phase::Waiting { .. } | Phase::Ranking { .. } | Phase::Finished => (None, None),
+        };
+        let mut used = Usage::default();
+        if let Some(flight) = flight {
+            used = usage.or(known).unwrap_or_else(|| estimate(call));
+            self.settle(&flight, &Amounts::of(&used), now);
+            let health = self.fleet.health_mut(flight.deployment);
+            health.on_no_verdict(flight.sent, now);
+        }
+        finish(call, Outcome::Cancelled { usage: used }, now)
+    }
+
+    /// No further attempt: the client sees the last failure.
+    pub(crate) fn exhausted(&mut self, call: &mut Call, why: Stop, now: Timestamp) -> Action {
+        let Some((by, last)) = call.history.last else {
+            // Only reached if a call stops without an attempt, which the walk never does.
+            return finish(call, Outcome::Cancelled { usage: Usage::default() }, now);
+        };
+        let (candidates, retry_at) = self.walk(now).rejections(call);
+        let attempts = call.history.attempts;
+        finish(call, Outcome::Exhausted { last, by, why, attempts, retry_at, candidates }, now)
+    }
+
+    /// Tell health, and write the failure into the record.
+    fn blame(&mut self, call: &mut Call, flight: &Flight, failure: &Failure, now: Timestamp) {
+        // A clock that the deadline had cut short says nothing about the deployment.
+        let our_clock =
+            matches!(failure.kind, FailureKind::Connect | FailureKind::FirstTokenTimeout);
+        let rules = Rules {
+            breaker: &flight.breaker,
+            throttle: &flight.throttle,
+            jitter_ppm: call.chance.below(JITTER_PPM.saturating_add(1)),
+            counts: !(our_clock && now >= call.deadline),
+            now,
+        };
+        self.fleet.health_mut(flight.deployment).on_failure(failure, flight.sent, &rules);
+        self.learn_quota(flight, failure.quota, now);
+        let deployment = self.catalog.deployment(flight.deployment);
+        call.note(|| TraceEntry::Failed {
+            at: now,
+            attempt: flight.number.number(),
+            deployment: deployment.name.clone(),
+            kind: failure.kind,
+            retry_after: failure.retry_after.map(micros),
+        });
+    }
+
+    fn learn_quota(&mut self, flight: &Flight, quota: Option<QuotaFacts>, now: Timestamp) {
+        if let Some(facts) = quota {
+            let limits = self.catalog.deployment(flight.deployment).limits;
+            let health = self.fleet.health_mut(flight.deployment);
+            health.on_quota(&facts, &limits, &flight.throttle, now);
+        }
+    }
+
+    /// Close the attempt's reservation, once.
+    fn settle(&mut self, flight: &Flight, used: &Amounts, now: Timestamp) {
+        if let Some(held) = self.ledger.close(flight.reservation) {
+            self.fleet.settle(&self.catalog, &held, used, now);
+        }
+    }
+
+    /// What an attempt without content is reckoned to have used.
+    fn used_uncommitted(&self, call: &Call, kind: FailureKind, usage: Option<Usage>) -> Amounts {
+        match kind.settlement() {
+            Settlement::AllBack => Amounts::default(),
+            Settlement::TokensBack => Amounts { requests: 1, ..Amounts::default() },
+            Settlement::InputKept => Amounts { output: 0, ..call.amounts },
+            Settlement::Received => match usage {
+                Some(usage) => Amounts::of(&usage),
+                None => Amounts { output: 0, ..call.amounts },
+            },
+        }
+    }
+}
+
+/// What a call is reckoned to have used when nobody said: what was reserved for it.
+fn estimate(call: &Call) -> Usage {
+    Usage {
+        input: call.amounts.input,
+        output: call.amounts.output,
+        estimated: true,
+        ..Usage::default()
+    }
+}

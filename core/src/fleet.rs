@@ -1,0 +1,195 @@
+//! The live side of every deployment and provider, by dense id.
+
+use crate::catalog::{Catalog, Limits};
+use crate::health::Health;
+use crate::id::{DeploymentId, ProviderId};
+use crate::ledger::Held;
+use crate::limit::{Amounts, Dimension, Meter};
+use crate::rejection::Rejection;
+use crate::time::Timestamp;
+use crate::trace::LimitReading;
+
+/// One entry per deployment and provider of the catalog, in its order; entries are only ever
+/// added.
+#[derive(Clone, Debug)]
+pub(crate) struct Fleet {
+    health: Vec<Health>,
+    providers: Vec<Meter>,
+}
+
+impl Fleet {
+    pub(crate) fn new(catalog: &Catalog, now: Timestamp) -> Self {
+        let mut fleet = Self { health: Vec::new(), providers: Vec::new() };
+        fleet.grow(catalog, now);
+        fleet
+    }
+
+    /// The catalog is about to be replaced by `new`, which keeps the ids of `old`: what is unchanged
+    /// keeps its state, edited limits are carried over without refilling, new entries start fresh.
+    pub(crate) fn adopt(&mut self, old: &Catalog, new: &Catalog, now: Timestamp) {
+        for ((health, before), after) in
+            self.health.iter_mut().zip(&old.deployments).zip(&new.deployments)
+        {
+            health.meter.edit(&before.limits, &after.limits, now);
+        }
+        for ((meter, before), after) in
+            self.providers.iter_mut().zip(&old.providers).zip(&new.providers)
+        {
+            meter.edit(&before.limits, &after.limits, now);
+        }
+        self.grow(new, now);
+    }
+
+    fn grow(&mut self, catalog: &Catalog, now: Timestamp) {
+        for deployment in catalog.deployments.iter().skip(self.health.len()) {
+            self.health.push(Health::new(&deployment.limits, now));
+        }
+        for provider in catalog.providers.iter().skip(self.providers.len()) {
+            self.providers.push(Meter::full(&provider.limits, now));
+        }
+    }
+
+    /// Every deployment's health, in the catalog's order.
+    pub(crate) fn all(&self) -> &[Health] {
+        &self.health
+    }
+
+    /// Every provider's limits, in the catalog's order.
+    pub(crate) fn all_providers(&self) -> &[Meter] {
+        &self.providers
+    }
+
+    /// `None` for an id that no catalog of this router ever had.
+    pub(crate) fn find(&self, id: DeploymentId) -> Option<&Health> {
+        self.health.get(id.index())
+    }
+
+    /// `None` for an id that no catalog of this router ever had.
+    pub(crate) fn find_mut(&mut self, id: DeploymentId) -> Option<&mut Health> {
+        self.health.get_mut(id.index())
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "ids of the catalog have an entry, for ever")]
+    pub(crate) fn health(&self, id: DeploymentId) -> &Health {
+        &self.health[id.index()]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "ids of the catalog have an entry, for ever")]
+    pub(crate) fn health_mut(&mut self, id: DeploymentId) -> &mut Health {
+        &mut self.health[id.index()]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "ids of the catalog have an entry, for ever")]
+    pub(crate) fn provider(&self, id: ProviderId) -> &Meter {
+        &self.providers[id.index()]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "ids of the catalog have an entry, for ever")]
+    pub(crate) fn provider_mut(&mut self, id: ProviderId) -> &mut Meter {
+        &mut self.providers[id.index()]
+    }
+
+    /// Whether the limits of a deployment and of its provider all have room: the rates first, then
+    /// the slots; of several reasons of one sort, the one that lifts last.
+    pub(crate) fn has_room(
+        &self,
+        catalog: &Catalog,
+        id: DeploymentId,
+        amounts: &Amounts,
+        now: Timestamp,
+    ) -> Result<(), Rejection> {
+        let deployment = catalog.deployment(id);
+        let limits = &catalog.provider(deployment.provider).limits;
+        let (own, shared) = (&self.health(id).meter, self.provider(deployment.provider));
+        both(own.admit(&deployment.limits, amounts, now), shared.admit(limits, amounts, now))?;
+        both(own.has_slot(&deployment.limits), shared.has_slot(limits))
+    }
+
+    /// Take the amounts and a slot of both owners.
+    pub(crate) fn reserve(
+        &mut self,
+        catalog: &Catalog,
+        id: DeploymentId,
+        amounts: &Amounts,
+        now: Timestamp,
+    ) {
+        let deployment = catalog.deployment(id);
+        self.health_mut(id).meter.reserve(&deployment.limits, amounts, now);
+        let limits = &catalog.provider(deployment.provider).limits;
+        self.provider_mut(deployment.provider).reserve(limits, amounts, now);
+    }
+
+    /// Give back the slot of both owners, and what was not used.
+    pub(crate) fn settle(
+        &mut self,
+        catalog: &Catalog,
+        held: &Held,
+        used: &Amounts,
+        now: Timestamp,
+    ) {
+        let deployment = catalog.deployment(held.deployment);
+        let own = &mut self.health_mut(held.deployment).meter;
+        own.settle(&deployment.limits, &held.amounts, used, now);
+        let limits = &catalog.provider(deployment.provider).limits;
+        self.provider_mut(deployment.provider).settle(limits, &held.amounts, used, now);
+    }
+
+    /// Every limit an attempt at this deployment passes, before and after it takes `amounts`.
+    pub(crate) fn readings(
+        &self,
+        catalog: &Catalog,
+        id: DeploymentId,
+        amounts: &Amounts,
+        now: Timestamp,
+    ) -> Vec<LimitReading> {
+        let deployment = catalog.deployment(id);
+        let provider = catalog.provider(deployment.provider);
+        let mut readings = Vec::new();
+        let own = &self.health(id).meter;
+        let owner = format!("deployment {}", deployment.name);
+        read(&mut readings, &owner, own, &deployment.limits, amounts, now);
+        let shared = self.provider(deployment.provider);
+        let owner = format!("provider {}", provider.name);
+        read(&mut readings, &owner, shared, &provider.limits, amounts, now);
+        readings
+    }
+}
+
+/// The reason that lifts last of the two; one that never lifts is last of all.
+fn both(one: Result<(), Rejection>, other: Result<(), Rejection>) -> Result<(), Rejection> {
+    match (one, other) {
+        (Err(Rejection::NeverFits), Err(_)) | (Err(_), Err(Rejection::NeverFits)) => {
+            Err(Rejection::NeverFits)
+        }
+        (Err(one), Err(other)) => Err(one.max(other)),
+        (one, other) => one.and(other),
+    }
+}
+
+fn read(
+    into: &mut Vec<LimitReading>,
+    owner: &str,
+    meter: &Meter,
+    limits: &Limits,
+    amounts: &Amounts,
+    now: Timestamp,
+) {
+    for dimension in Dimension::ALL {
+        let Some(limit) = limits.rate(dimension) else { continue };
+        let before = meter.left(limit, dimension, now);
+        let taken = i64::try_from(amounts.on(dimension)).unwrap_or(i64::MAX);
+        let after = before.saturating_sub(taken);
+        let dimension = dimension.name().to_owned();
+        into.push(LimitReading { owner: owner.to_owned(), dimension, limit, before, after });
+    }
+    if let Some(limit) = limits.concurrent {
+        let before = i64::from(limit).saturating_sub(i64::from(meter.in_flight()));
+        into.push(LimitReading {
+            owner: owner.to_owned(),
+            dimension: "concurrent".to_owned(),
+            limit: u64::from(limit),
+            before,
+            after: before.saturating_sub(1),
+        });
+    }
+}

@@ -1,0 +1,150 @@
+//! The funnel: ordered hard constraints, each of which may only remove a candidate, with a reason.
+//!
+//! What never changes for a request comes first, then what time lifts, then what this call has
+//! tried. No filter reorders, none adds, and fallback groups pass the same ones.
+
+use crate::call::Repeat;
+use crate::catalog::{Catalog, Deployment, Group, Member};
+use crate::fleet::Fleet;
+use crate::id::DeploymentId;
+use crate::limit::Amounts;
+use crate::rejection::Rejection;
+use crate::request::{Capability, Request};
+use crate::time::Timestamp;
+
+/// Everything the funnel looks at for one group.
+pub(crate) struct Funnel<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) fleet: &'a Fleet,
+    pub(crate) request: &'a Request,
+    pub(crate) amounts: &'a Amounts,
+    pub(crate) tags: TagRule,
+    pub(crate) larger_than: Option<Larger>,
+    pub(crate) tried: Repeat<'a>,
+    pub(crate) now: Timestamp,
+}
+
+/// After a context failure: which windows may be tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Larger {
+    /// The window that was too small.
+    pub(crate) floor: u64,
+    /// Whether an unknown window passes: in a list that was configured for this, it does.
+    pub(crate) unknown_passes: bool,
+}
+
+/// Which members of a group the tags leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TagRule {
+    /// All of them.
+    Any,
+    /// Those that carry all the request's tags.
+    Carrying,
+    /// Those that carry the tag `default`.
+    Default,
+}
+
+/// The tag of members that serve requests which no tag places.
+const DEFAULT_TAG: &str = "default";
+
+impl TagRule {
+    /// A tagged request sees members carrying all its tags, else `default` ones, else none; an
+    /// untagged one sees all, or only `default` ones if any exist.
+    pub(crate) fn of(catalog: &Catalog, group: &Group, request: &Request) -> Self {
+        let any = |carries: &dyn Fn(&Deployment) -> bool| {
+            group.members.iter().any(|member| carries(catalog.deployment(member.deployment)))
+        };
+        if !request.tags.is_empty() {
+            let carrying = any(&|deployment| carries_all(deployment, &request.tags));
+            return if carrying { Self::Carrying } else { Self::Default };
+        }
+        if any(&|deployment| carries(deployment, DEFAULT_TAG)) { Self::Default } else { Self::Any }
+    }
+}
+
+impl Funnel<'_> {
+    /// Whether `member` may have the attempt: `Ok(true)` only as its breaker's probe.
+    pub(crate) fn examine(&self, member: &Member) -> Result<bool, Rejection> {
+        let deployment = self.catalog.deployment(member.deployment);
+        self.usable(member, deployment)?;
+        self.suits(deployment)?;
+        self.fits_window(deployment)?;
+        let probe = self.fleet.health(member.deployment).pass(self.now)?;
+        self.fleet.has_room(self.catalog, member.deployment, self.amounts, self.now)?;
+        if self.tried.forbids(member.deployment) { Err(Rejection::Tried) } else { Ok(probe) }
+    }
+
+    /// Needed capabilities about which nothing is known of this deployment.
+    pub(crate) fn unknown(&self, id: DeploymentId) -> impl Iterator<Item = Capability> {
+        let supports = self.catalog.deployment(id).supports;
+        let needs = self.request.needs;
+        Capability::ALL
+            .into_iter()
+            .filter(move |capability| needs.has(*capability) && supports.has(*capability).is_none())
+    }
+
+    fn usable(&self, member: &Member, deployment: &Deployment) -> Result<(), Rejection> {
+        let by_operator = self.fleet.health(member.deployment).blocked;
+        if by_operator || deployment.blocked.is_some() || deployment.retired {
+            return Err(Rejection::Blocked);
+        }
+        if member.weight == 0 { Err(Rejection::Drained) } else { Ok(()) }
+    }
+
+    fn suits(&self, deployment: &Deployment) -> Result<(), Rejection> {
+        let tagged = match self.tags {
+            TagRule::Any => true,
+            TagRule::Carrying => carries_all(deployment, &self.request.tags),
+            TagRule::Default => carries(deployment, DEFAULT_TAG),
+        };
+        if !tagged {
+            return Err(Rejection::NoTagMatch);
+        }
+        if self.request.region.is_some() && self.request.region != deployment.region {
+            return Err(Rejection::NoRegionMatch);
+        }
+        for capability in Capability::ALL {
+            let refused = deployment.supports.has(capability) == Some(false);
+            if refused && self.request.needs.has(capability) {
+                return Err(Rejection::LacksCapability(capability));
+            }
+        }
+        Ok(())
+    }
+
+    /// Input, tools and the output the client reserves must fit; after a context failure the
+    /// window must be larger than the one that failed.
+    fn fits_window(&self, deployment: &Deployment) -> Result<(), Rejection> {
+        let needs = window_needed(self.request);
+        match (deployment.supports.context_tokens, self.larger_than) {
+            (Some(window), _) if window < needs => {
+                Err(Rejection::ContextTooSmall { window, needs })
+            }
+            (Some(window), Some(larger)) if window <= larger.floor => {
+                let needs = needs.max(larger.floor.saturating_add(1));
+                Err(Rejection::ContextTooSmall { window, needs })
+            }
+            (None, Some(larger)) if !larger.unknown_passes => {
+                let needs = needs.max(larger.floor.saturating_add(1));
+                Err(Rejection::ContextTooSmall { window: 0, needs })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a request takes of a context window, in tokens.
+pub(crate) fn window_needed(request: &Request) -> u64 {
+    request
+        .input_tokens
+        .saturating_add(request.tools_tokens)
+        .saturating_add(request.max_output_tokens.unwrap_or(0))
+}
+
+fn carries(deployment: &Deployment, tag: &str) -> bool {
+    deployment.tags.iter().any(|own| own == tag)
+}
+
+fn carries_all(deployment: &Deployment, tags: &[String]) -> bool {
+    tags.iter().all(|tag| carries(deployment, tag))
+}

@@ -1,0 +1,117 @@
+//! Writing decisions into a call's trace. Only runs when a trace was asked for, and repeats the
+//! funnel to do so: the path of an untraced call stays free of it.
+
+use crate::action::{Outcome, Stop};
+use crate::call::Call;
+use crate::catalog::Group;
+use crate::strategy::{self, Survivor};
+use crate::time::Timestamp;
+use crate::trace::{Decision, DecisionResult, TraceEntry, Verdict, VerdictKind};
+use crate::walk::{Mode, Scratch, Step, Visit, Walk};
+
+impl Walk<'_> {
+    /// One look at one group: every member once, with one verdict.
+    pub(crate) fn record(
+        &self,
+        call: &mut Call,
+        visit: Visit,
+        mode: Mode<'_>,
+        found: Option<&Step>,
+        scratch: &Scratch,
+    ) {
+        let group = self.catalog.group(visit.group);
+        let chosen = match found {
+            Some(Step::Send(choice)) => Some(choice),
+            _ => None,
+        };
+        let result = match (found, chosen) {
+            (_, Some(choice)) => DecisionResult::Send {
+                attempt: call.history.attempts.saturating_add(1),
+                deployment: self.catalog.deployment(choice.member.deployment).name.clone(),
+            },
+            (Some(_), None) => DecisionResult::Rank,
+            (None, None) => DecisionResult::Nobody,
+        };
+        let chosen_id = chosen.map(|choice| choice.member.deployment);
+        let limits = chosen_id.map_or_else(Vec::new, |id| {
+            self.fleet.readings(self.catalog, id, &call.amounts, self.now)
+        });
+        let decision = Decision {
+            at: self.now,
+            group: group.name.clone(),
+            strategy: group.strategy.name().to_owned(),
+            candidates: self.verdicts(call, visit, mode, group, scratch, chosen),
+            draw: chosen.and_then(|choice| choice.pick.draw),
+            limits,
+            result,
+        };
+        call.note(|| TraceEntry::Decision(decision));
+    }
+
+    fn verdicts(
+        &self,
+        call: &Call,
+        visit: Visit,
+        mode: Mode<'_>,
+        group: &Group,
+        scratch: &Scratch,
+        chosen: Option<&crate::walk::Choice>,
+    ) -> Vec<Verdict> {
+        let funnel = self.funnel(call, visit, mode.repeat(call));
+        let scene = self.scene(visit.group);
+        let verdict = |(place, member): (usize, &crate::catalog::Member)| {
+            let examined = funnel.examine(member);
+            let is_chosen = chosen.is_some_and(|choice| choice.member == *member);
+            let in_tier = scratch.tier.iter().any(|one| one.place == place);
+            let kind = match (&examined, is_chosen) {
+                (Err(_), _) => VerdictKind::Rejected,
+                (Ok(true), true) => VerdictKind::Probe,
+                (Ok(false), true) => VerdictKind::Chosen,
+                (Ok(_), false) if chosen.is_none() || in_tier => VerdictKind::Admissible,
+                (Ok(_), false) if self.same_tier(chosen, member.tier) => VerdictKind::Admissible,
+                (Ok(_), false) => VerdictKind::LaterTier,
+            };
+            let survivor = Survivor { place, member: *member, probe: examined == Ok(true) };
+            let scored = examined.is_ok();
+            let score =
+                scored.then(|| strategy::score(group.strategy, &scene, &survivor)).flatten();
+            Verdict {
+                deployment: self.catalog.deployment(member.deployment).name.clone(),
+                tier: member.tier,
+                weight: member.weight,
+                verdict: kind,
+                score,
+                rejection: examined.err(),
+                unknown: funnel.unknown(member.deployment).collect(),
+            }
+        };
+        group.members.iter().enumerate().map(verdict).collect()
+    }
+
+    fn same_tier(&self, chosen: Option<&crate::walk::Choice>, tier: u32) -> bool {
+        chosen.is_some_and(|choice| choice.member.tier == tier)
+    }
+}
+
+/// The last line of a call's record.
+pub(crate) fn finished(outcome: &Outcome, at: Timestamp) -> TraceEntry {
+    let mut stop: Option<Stop> = None;
+    let mut refusal = None;
+    let mut when = None;
+    let mut used = None;
+    match outcome {
+        Outcome::Served { usage, .. }
+        | Outcome::Broken { usage, .. }
+        | Outcome::Cancelled { usage } => used = Some(*usage),
+        Outcome::Exhausted { why, retry_at, .. } => {
+            stop = Some(*why);
+            when = *retry_at;
+        }
+        Outcome::Refused(refused) => {
+            refusal = Some(refused.reason.name().to_owned());
+            when = refused.retry_at;
+        }
+    }
+    let outcome = outcome.name().to_owned();
+    TraceEntry::Finished { at, outcome, stop, refusal, retry_at: when, usage: used }
+}

@@ -1,0 +1,385 @@
+//! The router: long-lived knowledge about deployments, and the story of one request, top down.
+//!
+//! Every method is one step: it takes what happened, changes the state, and returns what to do. It
+//! reads no clock and draws no chance; the same calls in the same order give the same answers.
+
+use std::sync::Arc;
+
+use crate::action::{Action, Attempt, Clocks, Event, Misuse, Outcome};
+use crate::call::{Call, Flight, History, Path, Phase, Route};
+use crate::catalog::{Catalog, ModelName, Policy, Timeouts};
+use crate::chance::{Chance, Seed};
+use crate::fleet::Fleet;
+use crate::health::Gate;
+use crate::id::{AttemptNo, CallId, DeploymentId};
+use crate::inline::Inline;
+use crate::ledger::{Held, Ledger};
+use crate::limit::Amounts;
+use crate::record;
+use crate::rejection::Refusal;
+use crate::request::Request;
+use crate::retry_budget::RetryBudget;
+use crate::strategy;
+use crate::time::Timestamp;
+use crate::trace::{Trace, TraceEntry};
+use crate::walk::{Choice, Scratch, Step, Walk};
+
+use core::time::Duration;
+
+/// How long after an attempt's total clock its reservation is given up for lost.
+const LEASE_GRACE: Duration = Duration::from_secs(10);
+
+/// How long a probe may be out beyond its first-content clock.
+const PROBE_GRACE: Duration = Duration::from_secs(1);
+
+/// How long a host may take to rank candidates.
+const RANK_TIME: Duration = Duration::from_millis(50);
+
+/// The output tokens reserved for a request that names no maximum.
+pub(crate) const OUTPUT_GUESS: u64 = 500;
+
+/// Everything that outlives a call. One per process or isolate, behind the host's own mutex if it
+/// has threads.
+#[derive(Debug)]
+pub struct Router {
+    pub(crate) catalog: Arc<Catalog>,
+    /// Counts catalog swaps: group ids mean something only within one revision.
+    pub(crate) revision: u32,
+    pub(crate) fleet: Fleet,
+    pub(crate) ledger: Ledger,
+    pub(crate) budget: RetryBudget,
+    /// The smooth rotation of each group.
+    pub(crate) rotations: Vec<Vec<i64>>,
+    /// The latest time seen: time never runs backwards here.
+    pub(crate) latest: Timestamp,
+    calls: u64,
+    scratch: Scratch,
+}
+
+impl Router {
+    /// A router that has seen nothing yet.
+    pub fn new(catalog: Arc<Catalog>, now: Timestamp) -> Self {
+        Self {
+            fleet: Fleet::new(&catalog, now),
+            budget: RetryBudget::new(&catalog.retry_budget, now),
+            rotations: rotations(&catalog),
+            catalog,
+            revision: 0,
+            ledger: Ledger::default(),
+            latest: now,
+            calls: 0,
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// One client request starts. `seed` is its only source of chance.
+    pub fn begin(&mut self, request: Request, seed: Seed, now: Timestamp) -> (Call, Action) {
+        let now = self.advance(now);
+        self.sweep(now);
+        self.calls = self.calls.saturating_add(1);
+        let mut call = self.open(request, seed, now);
+        let action = self.step(&mut call, None, now);
+        (call, action)
+    }
+
+    /// Something happened to a call.
+    ///
+    /// # Errors
+    /// [`Misuse`] if the event does not fit the call's phase; then nothing has changed.
+    pub fn resume(
+        &mut self,
+        call: &mut Call,
+        event: Event,
+        now: Timestamp,
+    ) -> Result<Action, Misuse> {
+        let now = self.advance(now);
+        self.sweep(now);
+        match (call.phase, event) {
+            (Phase::Finished, _) => Err(Misuse::Finished),
+            (phase, Event::Cancelled { usage }) => Ok(self.cancelled(call, phase, usage, now)),
+            (Phase::Waiting { until } | Phase::Ranking { until }, Event::Due) if now < until => {
+                Err(Misuse::NotDue { until })
+            }
+            (Phase::Waiting { .. }, Event::Due | Event::Woken) => Ok(self.step(call, None, now)),
+            (Phase::Ranking { .. }, Event::Ranked(ids)) => Ok(self.step(call, Some(&ids), now)),
+            (Phase::Ranking { .. }, Event::Declined | Event::Due) => {
+                Ok(self.step(call, Some(&[]), now))
+            }
+            (Phase::Flight(flight), Event::Ready { attempt, first_content_at, usage, quota }) => {
+                own(&flight, attempt)?;
+                Ok(self.ready(call, flight, first_content_at.min(now), usage, quota, now))
+            }
+            (Phase::Flight(flight), Event::Failed { attempt, failure, usage }) => {
+                own(&flight, attempt)?;
+                Ok(self.failed(call, flight, failure, usage, now))
+            }
+            (
+                Phase::Relaying { flight, usage: known },
+                Event::Failed { attempt, failure, usage },
+            ) => {
+                own(&flight, attempt)?;
+                Ok(self.broken(call, flight, failure, usage.or(known), now))
+            }
+            (Phase::Relaying { flight, usage: known }, Event::Completed { attempt, usage, .. }) => {
+                own(&flight, attempt)?;
+                Ok(self.completed(call, flight, usage.or(known), now))
+            }
+            (
+                Phase::Flight(flight) | Phase::Relaying { flight, .. },
+                Event::Ready { attempt, .. }
+                | Event::Completed { attempt, .. }
+                | Event::Closed { attempt, .. },
+            ) => {
+                own(&flight, attempt)?;
+                Err(Misuse::WrongPhase)
+            }
+            (
+                _,
+                Event::Ready { attempt, .. }
+                | Event::Failed { attempt, .. }
+                | Event::Completed { attempt, .. }
+                | Event::Closed { attempt, .. },
+            ) => Err(Misuse::UnknownAttempt(attempt)),
+            (
+                _,
+                Event::Due
+                | Event::Woken
+                | Event::Granted { .. }
+                | Event::Denied { .. }
+                | Event::StoreDown
+                | Event::Ranked(_)
+                | Event::Declined,
+            ) => Err(Misuse::WrongPhase),
+        }
+    }
+
+    /// What would become of this request, and why: the record of a call that is never made.
+    /// Reserves nothing and moves no counter.
+    pub fn explain(&self, request: &Request, seed: Seed, now: Timestamp) -> Trace {
+        let now = now.max(self.latest);
+        let request = Request { trace: true, ..request.clone() };
+        let mut call = self.open(request, seed, now);
+        match self.walk(now).next(&mut call, None, &mut Scratch::default()) {
+            Step::Send(_) | Step::Rank => {}
+            Step::Wait { until, why } => call.waits(until, why, now),
+            Step::Stop(_) => {}
+            Step::Refuse(reason) => {
+                let (candidates, retry_at) = self.walk(now).rejections(&call);
+                let outcome = Outcome::Refused(Refusal { reason, retry_at, candidates });
+                call.note(|| record::finished(&outcome, now));
+            }
+        }
+        call.take_trace().unwrap_or_default()
+    }
+
+    /// The catalog in force.
+    pub const fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Whether a deployment takes traffic, and if not, why and until when.
+    pub fn gate(&self, id: DeploymentId, now: Timestamp) -> Gate {
+        let now = now.max(self.latest);
+        let configured = self.catalog.deployments.get(id.index());
+        match (configured, self.fleet.find(id)) {
+            (Some(deployment), Some(health))
+                if deployment.blocked.is_none() && !deployment.retired =>
+            {
+                health.gate(now)
+            }
+            _ => Gate::Blocked,
+        }
+    }
+
+    /// Calls in flight at a deployment.
+    pub fn in_flight(&self, id: DeploymentId) -> u32 {
+        self.fleet.find(id).map_or(0, |health| health.meter.in_flight())
+    }
+
+    /// Open reservations, over all deployments.
+    pub const fn reserved(&self) -> usize {
+        self.ledger.len()
+    }
+
+    pub(crate) fn walk(&self, now: Timestamp) -> Walk<'_> {
+        Walk {
+            catalog: &self.catalog,
+            fleet: &self.fleet,
+            budget: &self.budget,
+            rotations: &self.rotations,
+            now,
+        }
+    }
+
+    /// A call that has been resolved and has done nothing yet.
+    fn open(&self, request: Request, seed: Seed, now: Timestamp) -> Call {
+        let resolution = self.catalog.resolve(&request.model);
+        let origin = resolution.as_ref().map(|found| found.group);
+        let own = origin
+            .map_or(Duration::MAX, |group| self.catalog.group(group).policy.timeouts.deadline);
+        let length = request.deadline.map_or(own, |asked| asked.min(own));
+        let trace = request.trace.then(|| {
+            let resolved = resolution.as_ref().map(|found| TraceEntry::Resolved {
+                at: now,
+                chain: found.chain.to_vec(),
+                by: found.by,
+            });
+            let entries = resolved.into_iter().collect();
+            Box::new(Trace { requested: request.model.clone(), entries })
+        });
+        let amounts = Amounts {
+            requests: 1,
+            input: request.input_tokens.saturating_add(request.tools_tokens),
+            output: request.max_output_tokens.unwrap_or(OUTPUT_GUESS),
+        };
+        Call {
+            id: CallId(self.calls),
+            amounts,
+            chance: Chance::new(seed),
+            deadline: now.plus(length),
+            route: Route {
+                revision: self.revision,
+                origin,
+                current: None,
+                path: Path::General,
+                floor: None,
+                fallbacks: Inline::new(),
+                fallback_count: 0,
+            },
+            history: History::new(),
+            phase: Phase::Waiting { until: now },
+            trace,
+            request,
+        }
+    }
+
+    /// Decide what the call does next, and carry it out.
+    pub(crate) fn step(
+        &mut self,
+        call: &mut Call,
+        ranked: Option<&[DeploymentId]>,
+        now: Timestamp,
+    ) -> Action {
+        self.follow_catalog(call);
+        let mut scratch = core::mem::take(&mut self.scratch);
+        let step = self.walk(now).next(call, ranked, &mut scratch);
+        let action = match step {
+            Step::Send(choice) => self.send(call, choice, &scratch, now),
+            Step::Rank => {
+                let until = now.plus(RANK_TIME);
+                call.phase = Phase::Ranking { until };
+                let candidates = scratch.tier.iter().map(|one| one.member.deployment).collect();
+                Action::Rank { candidates, until }
+            }
+            Step::Wait { until, why } => {
+                call.waits(until, why, now);
+                Action::Wait { until, why }
+            }
+            Step::Stop(why) => self.exhausted(call, why, now),
+            Step::Refuse(reason) => {
+                let (candidates, retry_at) = self.walk(now).rejections(call);
+                finish(call, Outcome::Refused(Refusal { reason, retry_at, candidates }), now)
+            }
+        };
+        self.scratch = scratch;
+        action
+    }
+
+    /// A catalog swap renumbers groups: look the name up again.
+    fn follow_catalog(&self, call: &mut Call) {
+        if call.route.revision == self.revision {
+            return;
+        }
+        call.route.revision = self.revision;
+        call.route.origin = self.catalog.resolve(&call.request.model).map(|found| found.group);
+        call.route.current = None;
+        call.route.fallbacks = Inline::new();
+    }
+
+    /// Reserve, then act.
+    fn send(
+        &mut self,
+        call: &mut Call,
+        choice: Choice,
+        scratch: &Scratch,
+        now: Timestamp,
+    ) -> Action {
+        let id = choice.member.deployment;
+        let policy = self.catalog.policy(choice.group, id);
+        let clocks = clocks(&policy.timeouts, call, now);
+        match choice.retry {
+            None => self.budget.deposit(&self.catalog.retry_budget, now),
+            Some(_) => self.budget.withdraw(&self.catalog.retry_budget, now),
+        }
+        if let Some(rotation) = self.rotations.get_mut(choice.group.index()) {
+            strategy::advance(rotation, &scratch.tier, choice.pick);
+        }
+        self.fleet.reserve(&self.catalog, id, &call.amounts, now);
+        let probe_lease = now.plus(clocks.first_content).plus(PROBE_GRACE);
+        let sent = self.fleet.health_mut(id).on_send(choice.probe, probe_lease);
+        let lease = now.plus(clocks.total).plus(LEASE_GRACE);
+        let held = Held { deployment: id, amounts: call.amounts, sent, lease };
+        let reservation = self.ledger.open(held);
+        let number = AttemptNo(call.history.attempts).next();
+        call.history.attempts = number.number();
+        if call.route.origin != Some(choice.group) && !call.route.fallbacks.contains(choice.group) {
+            call.route.fallbacks.push(choice.group);
+            call.route.fallback_count = call.route.fallback_count.saturating_add(1);
+        }
+        call.route.current = Some(choice.group);
+        let Policy { breaker, throttle, .. } = policy;
+        call.phase =
+            Phase::Flight(Flight { number, deployment: id, reservation, sent, breaker, throttle });
+        Action::Send(Attempt { number, deployment: id, group: choice.group, clocks, reservation })
+    }
+
+    /// Never earlier than the latest time seen.
+    pub(crate) fn advance(&mut self, now: Timestamp) -> Timestamp {
+        self.latest = self.latest.max(now);
+        self.latest
+    }
+
+    /// Settle a reservation whose lease is over: its host is lost, so what it reserved counts.
+    pub(crate) fn sweep(&mut self, now: Timestamp) {
+        if let Some(held) = self.ledger.expired(now) {
+            self.fleet.settle(&self.catalog, &held, &held.amounts, now);
+            self.fleet.health_mut(held.deployment).on_no_verdict(held.sent, now);
+        }
+    }
+
+    /// The model name to send to a deployment for a requested name.
+    pub fn upstream_model<'a>(&'a self, id: DeploymentId, requested: &'a str) -> &'a str {
+        match self.catalog.deployments.get(id.index()).map(|deployment| &deployment.model) {
+            Some(ModelName::Fixed(name)) => name,
+            _ => self.catalog.resolve(requested).map_or(requested, |found| found.concrete_model),
+        }
+    }
+}
+
+/// The clocks of one attempt, none longer than what is left of the call.
+fn clocks(timeouts: &Timeouts, call: &Call, now: Timestamp) -> Clocks {
+    let left = call.deadline.since(now).min(timeouts.total);
+    let first = if call.request.stream { timeouts.first_token } else { timeouts.answer };
+    Clocks {
+        connect: timeouts.connect.min(left),
+        first_content: first.min(left),
+        idle: timeouts.idle.min(left),
+        total: left,
+    }
+}
+
+/// An event about another attempt than the one in flight is late or repeated.
+fn own(flight: &Flight, attempt: AttemptNo) -> Result<(), Misuse> {
+    if flight.number == attempt { Ok(()) } else { Err(Misuse::UnknownAttempt(attempt)) }
+}
+
+/// The call is over.
+pub(crate) fn finish(call: &mut Call, outcome: Outcome, now: Timestamp) -> Action {
+    call.phase = Phase::Finished;
+    call.note(|| record::finished(&outcome, now));
+    Action::Finish(outcome)
+}
+
+pub(crate) fn rotations(catalog: &Catalog) -> Vec<Vec<i64>> {
+    catalog.groups.iter().map(|group| strategy::fresh_rotation(group.members.len())).collect()
+}

@@ -1,0 +1,116 @@
+//! What survives a restart: gates and levels by name, never calls.
+//!
+//! After a restart nothing is in flight and no call waits; reservations that were open have
+//! already been taken from the levels, so they settle at their estimate. A half-open breaker is due
+//! for its probe.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bucket::Bucket;
+use crate::catalog::Catalog;
+use crate::limit::Meter;
+use crate::retry_budget::RetryBudget;
+use crate::router::Router;
+use crate::time::Timestamp;
+
+/// The version written by [`Router::snapshot`].
+const VERSION: u32 = 1;
+
+/// The state of a router, as data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    version: u32,
+    at: Timestamp,
+    retry_budget: i64,
+    deployments: BTreeMap<String, DeploymentState>,
+    providers: BTreeMap<String, [Bucket; 4]>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct DeploymentState {
+    epoch: u64,
+    open_until: Option<Timestamp>,
+    trips: u32,
+    throttled_until: Timestamp,
+    blocked: bool,
+    buckets: [Bucket; 4],
+}
+
+/// A snapshot that cannot be restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownVersion(
+    /// The version it carries.
+    pub u32,
+);
+
+impl core::fmt::Display for UnknownVersion {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "the snapshot has version {}, this router reads version {VERSION}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownVersion {}
+
+impl Router {
+    /// The state as data, with names instead of ids.
+    pub fn snapshot(&self) -> Snapshot {
+        let deployments = self.catalog.deployments.iter().zip(self.fleet.all());
+        let state = |health: &crate::health::Health| DeploymentState {
+            epoch: health.breaker.epoch(),
+            open_until: health.breaker.open_until(),
+            trips: health.breaker.trips(),
+            throttled_until: health.throttled_until(),
+            blocked: health.blocked,
+            buckets: health.meter.buckets(),
+        };
+        let providers = self.catalog.providers.iter().zip(self.fleet.all_providers());
+        Snapshot {
+            version: VERSION,
+            at: self.latest,
+            retry_budget: self.budget.level(),
+            deployments: deployments
+                .filter(|(deployment, _)| !deployment.retired)
+                .map(|(deployment, health)| (deployment.name.clone(), state(health)))
+                .collect(),
+            providers: providers
+                .map(|(provider, meter)| (provider.name.clone(), meter.buckets()))
+                .collect(),
+        }
+    }
+
+    /// A router with the state of a snapshot. Names that the catalog does not have are dropped;
+    /// those that the snapshot does not have start fresh.
+    ///
+    /// # Errors
+    /// [`UnknownVersion`] if another version of this engine wrote it.
+    pub fn restore(
+        catalog: Arc<Catalog>,
+        snapshot: &Snapshot,
+        now: Timestamp,
+    ) -> Result<Self, UnknownVersion> {
+        if snapshot.version != VERSION {
+            return Err(UnknownVersion(snapshot.version));
+        }
+        let now = now.max(snapshot.at);
+        let mut router = Self::new(Arc::clone(&catalog), now);
+        router.budget = RetryBudget::restored(snapshot.retry_budget, now);
+        for (name, state) in &snapshot.deployments {
+            let Some(id) = catalog.deployment_named(name) else { continue };
+            let health = router.fleet.health_mut(id);
+            health.breaker.restore(state.epoch, state.open_until, state.trips, now);
+            health.throttle_until(state.throttled_until);
+            health.blocked = state.blocked;
+            health.meter = Meter::restored(state.buckets);
+            health.changed = false;
+        }
+        for (id, provider) in catalog.providers() {
+            if let Some(buckets) = snapshot.providers.get(&provider.name) {
+                *router.fleet.provider_mut(id) = Meter::restored(*buckets);
+            }
+        }
+        Ok(router)
+    }
+}

@@ -1,0 +1,47 @@
+//! The path of an undisturbed call allocates nothing once warm.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
+
+mod common;
+
+use std::time::Duration;
+
+use common::{at, request, router, sent};
+use pointsman_core::{AttemptNo, Event, Failure, FailureKind, Seed, Usage};
+
+const GROUP: &str = r#"{ "groups": { "g": { "strategy": "STRATEGY", "members": [
+    { "id": "a", "weight": 3, "limits": { "requests_per_minute": 1000000 } }, { "id": "b" }, { "id": "c" },
+    { "id": "d" }, { "id": "e" }, { "id": "f" }, { "id": "g" }, { "id": "h" }, { "id": "i" }, { "id": "j", "order": 2 } ] } } }"#;
+
+#[test]
+fn a_warm_call_allocates_nothing() {
+    for strategy in ["weighted", "round_robin", "least_busy", "ordered"] {
+        let mut router = router(&GROUP.replace("STRATEGY", strategy));
+        for n in 0..20 {
+            let request = request("g");
+            let info = allocation_counter::measure(|| {
+                let (mut call, action) = router.begin(request, Seed(n), at(n));
+                let first = sent(&action);
+                // One failover, so that the retry ring is on the path.
+                let failed = Event::Failed {
+                    attempt: first.number,
+                    failure: Failure::new(FailureKind::TotalTimeout),
+                    usage: None,
+                };
+                let second = sent(&router.resume(&mut call, failed, at(n)).unwrap());
+                assert_ne!(first.deployment, second.deployment);
+                for event in answer(second.number) {
+                    let _ = router.resume(&mut call, event, at(n)).unwrap();
+                }
+            });
+            assert!(n < 3 || info.count_total == 0, "{strategy}: {} allocations", info.count_total);
+        }
+    }
+}
+
+fn answer(attempt: AttemptNo) -> [Event; 2] {
+    let usage = Some(Usage { input: 100, output: 20, ..Usage::default() });
+    let ready = Event::Ready { attempt, first_content_at: at(0), usage: None, quota: None };
+    let stalled_by_client = Duration::ZERO;
+    [ready, Event::Completed { attempt, usage, ended_at: at(0), stalled_by_client }]
+}
