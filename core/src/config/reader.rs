@@ -65,23 +65,20 @@ impl<'n> Value<'n> {
     }
 
     /// What it is made of, each with its key if it is a map; nothing for other values.
-    pub(crate) fn children(&self) -> Vec<(Option<&'n str>, Self)> {
+    pub(crate) fn children(&self) -> impl Iterator<Item = (Option<&'n str>, Self)> {
+        let (entries, items) = match self.node {
+            Node::Map(entries) => (entries.as_slice(), [].as_slice()),
+            Node::List(items) => ([].as_slice(), items.as_slice()),
+            Node::Null | Node::Bool(_) | Node::Int(_) | Node::Float(_) | Node::Text(_) => {
+                ([].as_slice(), [].as_slice())
+            }
+        };
         let below = |node, place| Self { node, place, faults: self.faults };
-        match self.node {
-            Node::Map(entries) => entries
-                .iter()
-                .enumerate()
-                .map(|(i, (name, node))| {
-                    (Some(name.as_str()), below(node, self.place.key(name, i)))
-                })
-                .collect(),
-            Node::List(nodes) => nodes
-                .iter()
-                .enumerate()
-                .map(|(i, node)| (None, below(node, self.place.item(i))))
-                .collect(),
-            Node::Null | Node::Bool(_) | Node::Int(_) | Node::Float(_) | Node::Text(_) => vec![],
-        }
+        let named = entries.iter().enumerate().map(move |(position, (name, node))| {
+            (Some(name.as_str()), below(node, self.place.key(name, position)))
+        });
+        let listed = items.iter().enumerate();
+        named.chain(listed.map(move |(i, node)| (None, below(node, self.place.item(i)))))
     }
 
     /// Notes a fault of this value.

@@ -1,0 +1,112 @@
+//! Faulty documents: every fault, its place and what was probably meant.
+
+use super::{EXAMPLE, load, load_more};
+use crate::config::{Config, SecretRef, yaml_node};
+use crate::id::DeploymentId;
+
+#[test]
+fn five_faults_are_five() {
+    let faulty = EXAMPLE
+        .replace("server:\n", "server:\n  max_boddy: 1MiB\n")
+        .replace("{ deployment: gpt4o-eu,", "{ deployment: gpt4o-ue,")
+        .replace("max_attempts: 4", "max_attempts: 40")
+        .replace("longest_wait: 20s", "longest_wait: 20")
+        .replace("team: growth\n", "team: growht\n");
+    assert_eq!(
+        load(&faulty).unwrap_err(),
+        [
+            "server.max_boddy: unknown key `max_boddy` (did you mean `max_body`?)",
+            "groups.gpt-4o.members[1].deployment: unknown deployment `gpt4o-ue` \
+             (did you mean `gpt4o-eu`?)",
+            "policy.retry.max_attempts: must be from 1 to 16, not 40",
+            "policy.retry.longest_wait: `20` has no unit: write `20s`, or use ms, m, h or d",
+            "callers.keys.growth-app.team: unknown team `growht` (did you mean `growth`?)",
+        ]
+    );
+}
+
+#[test]
+fn references_to_nothing_are_found_wherever_they_stand() {
+    let faults = load_more(
+        "groups: { g: { members: [a, x], fallbacks: [g, h, h, hh], context_fallbacks: [no] }, h: { members: [b, b] } }
+aliases: { one: gg, two: three, three: two, five: two, g: h, '*': g }
+default_fallbacks: [gone]
+unmatched: nowhere
+routes: [ { name: r, match: { model: '*' }, group: lost } ]
+callers: { anonymous: nobody, keys: { k: { sha256: abc, groups: [zz] } } }",
+    )
+    .unwrap_err();
+    assert_eq!(
+        faults,
+        [
+            "groups.g.members[1]: unknown deployment `x`; known here: a, b, c",
+            "groups.g.fallbacks[0]: is the group itself",
+            "groups.g.fallbacks[2]: is listed twice",
+            "groups.g.fallbacks[3]: unknown group `hh` (did you mean `h`?)",
+            "groups.g.context_fallbacks[0]: unknown group `no`; known here: g, h, *, five, one, three, two",
+            "groups.h.members[1]: `b` is a member of this group already",
+            "aliases.one: unknown group `gg` (did you mean `g`?)",
+            "aliases.two: leads back to itself: two -> three -> two",
+            "aliases.g: has the name of a group",
+            "aliases.*: is a pattern: only a group's name may hold a `*`",
+            "default_fallbacks[0]: unknown group `gone` (did you mean `one`?)",
+            "unmatched: unknown group `nowhere`; known here: g, h, *, five, one, three, two",
+            "routes[0].group: unknown group `lost`; known here: g, h, *, five, one, three, two",
+            "callers.anonymous: unknown key `nobody`; known here: k",
+            "callers.keys.k.sha256: is not a SHA-256: 64 hexadecimal digits",
+            "callers.keys.k.groups[0]: unknown group `zz`; known here: g, h, *, five, one, three, two",
+        ]
+    );
+}
+
+#[test]
+fn keys_without_a_meaning_where_they_stand_say_where_they_belong() {
+    let faults = load(
+        "version: 2
+providers: { z: { protocol: azure }, o: { protocol: openai, mock: {}, base_url: 'http://u:hunter2@h/' } }
+deployments:
+  d: { provider: z, model: m, retry: { max_attempts: 2 }, timeouts: { deadline: 1s }, limits: { tokens_per_minute: 200_000M } }
+groups:
+  g: { members: [ { deployment: d, weight: -1 } ], retry: { budget: { burst: 1 } }, breaker: { open: 1m }, strategy: fastest }
+  'a*b*': { members: [] }",
+    )
+    .unwrap_err();
+    assert_eq!(
+        faults,
+        [
+            "version: must be 1: this program knows no version 2",
+            "providers.z: needs a `base_url`: every Azure resource has its own",
+            "providers.o.mock: belongs to `protocol: mock`, not `openai`",
+            "providers.o.base_url: must not carry credentials; use `api_key` or `headers`",
+            "deployments.d.retry: is about a whole call: set it in `policy` or on a group",
+            "deployments.d.timeouts.deadline: is about a whole call: set it in `policy` or on a group",
+            "deployments.d.limits.tokens_per_minute: must be from 0 to 100000000000, not 200000000000",
+            "groups.g.members[0].weight: `-1` is negative",
+            "groups.g.retry.budget: is one for all groups: set it in `policy`",
+            "groups.g.strategy: unknown strategy `fastest`",
+            "groups.g.breaker: has an `open` above its `max_open`",
+            "groups.a*b*: has more than one `*`",
+            "groups.a*b*.members: is empty: a group needs a member",
+        ]
+    );
+}
+
+#[test]
+fn an_absent_optional_key_blocks_and_an_absent_needed_one_is_a_fault() {
+    let yaml = |optional| {
+        format!(
+            "version: 1
+providers: {{ p: {{ protocol: openai, api_key: {{ env: OPENAI_API_KEY{optional} }} }} }}
+deployments: {{ d: {{ provider: p, model: m }} }}
+groups: {{ g: {{ members: [d] }} }}"
+        )
+    };
+    let nothing = |_: &SecretRef| None;
+    let loaded = Config::load(&yaml_node(&yaml(", optional: true")), &nothing).unwrap();
+    let deployment = loaded.catalog.deployment(DeploymentId(0));
+    assert_eq!(deployment.blocked.as_deref(), Some("no api_key: set OPENAI_API_KEY"));
+    assert_eq!(loaded.warnings[0].name, "provider_blocked");
+    let faults = Config::load(&yaml_node(&yaml("")), &nothing).unwrap_err();
+    assert_eq!(faults[0].path, "providers.p.api_key");
+    assert_eq!(faults.len(), 1);
+}
