@@ -81,6 +81,7 @@ mod request;
 mod resolution;
 mod retry_budget;
 mod router;
+pub mod scenario;
 mod snapshot;
 mod strategy;
 mod succession;

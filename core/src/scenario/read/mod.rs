@@ -1,0 +1,178 @@
+//! Reads a scenario document. Every fault is reported at once, each with its place.
+
+mod call;
+mod control;
+mod expect;
+mod time;
+mod upstream;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Load;
+use super::not_built::{Section, refuse};
+use super::plan::Scenario;
+use super::upstream::Script;
+use crate::catalog::Catalog;
+use crate::chance::Seed;
+use crate::config::{Config, ConfigFault, Faults, Fields, Loaded, Value};
+use crate::node::Node;
+
+/// The catalogs of the controls that reload, in order; `None` where one is at fault.
+type Reloads = std::vec::IntoIter<Option<Arc<Catalog>>>;
+
+/// Reads a whole scenario.
+pub(super) fn scenario(document: &Node, load: Load<'_>) -> Result<Scenario, Vec<ConfigFault>> {
+    let faults = Faults::default();
+    let mut configs = Configs { load, faults: Vec::new() };
+    let scenario = Value::root(document, &faults).map(|fields| top(fields, &mut configs));
+    let mut found = faults.into_sorted();
+    found.append(&mut configs.faults);
+    match scenario.flatten() {
+        Some(scenario) if found.is_empty() => Ok(scenario),
+        _ => Err(found),
+    }
+}
+
+fn top(fields: &mut Fields<'_>, configs: &mut Configs<'_>) -> Option<Scenario> {
+    refuse(fields, Section::Top);
+    let name = fields.need("name", Value::text);
+    let catalog = fields.need("config", |value| configs.read(value));
+    let controls = fields.get("controls");
+    let reloads = controls.as_ref().map_or_else(Vec::new, |value| configs.reloads(value));
+    let sound = catalog.is_some() && reloads.iter().all(Option::is_some);
+    let names = Names::of(catalog.iter().chain(reloads.iter().flatten()), sound);
+    let scripts = fields.get("upstreams").map(|value| scripts(&value, &names));
+    let controls = controls.and_then(|value| {
+        let mut reloads = reloads.into_iter();
+        value.list(|item| control::control(item, &names, &mut reloads))
+    });
+    Some(Scenario {
+        seed: Seed(fields.read("seed", Value::count).unwrap_or(1)),
+        start: fields.read("start", time::timestamp).unwrap_or(time::NEW_YEAR_2026),
+        scripts: scripts.unwrap_or_default(),
+        calls: fields.get("calls").map(|value| call::calls(&value, &names)).unwrap_or_default(),
+        controls: controls.unwrap_or_default(),
+        expect: fields
+            .read("expect", |value| expect::run_expect(value, &names))
+            .unwrap_or_default(),
+        name: name?,
+        catalog: catalog?,
+    })
+}
+
+fn scripts(value: &Value<'_>, names: &Names) -> BTreeMap<String, Script> {
+    let all = value.named(|name, value| {
+        if !names.known(name) {
+            value.unknown("deployment", name, names.deployments());
+        }
+        upstream::script(value)
+    });
+    all.into_iter().filter_map(|(name, script)| Some((name, script?))).collect()
+}
+
+/// Reads configs, inline or by path.
+struct Configs<'l> {
+    load: Load<'l>,
+    /// Those of documents other than the scenario.
+    faults: Vec<ConfigFault>,
+}
+
+impl Configs<'_> {
+    /// The configs of all reloads, in order, read before anything that may use their names.
+    fn reloads(&mut self, controls: &Value<'_>) -> Vec<Option<Arc<Catalog>>> {
+        let mut all = Vec::new();
+        for (_, control) in controls.children() {
+            for (key, config) in control.children() {
+                if key == Some("reload") {
+                    all.push(self.read(&config));
+                }
+            }
+        }
+        all
+    }
+
+    fn read(&mut self, value: &Value<'_>) -> Option<Arc<Catalog>> {
+        let loaded = match value.node() {
+            Node::Text(path) => self.read_file(path, value),
+            _ => Config::load_scripted(value),
+        }?;
+        // A test must not pass by a rule that is not the one it names.
+        for key in &loaded.not_built {
+            let message = format!("is not built yet: {}", key.instead);
+            self.add(&key.path, message);
+        }
+        Some(Arc::new(loaded.catalog))
+    }
+
+    fn read_file(&mut self, path: &str, value: &Value<'_>) -> Option<Loaded> {
+        let node = match (self.load)(path) {
+            Ok(node) => node,
+            Err(why) => {
+                value.fault(format!("cannot be read: {why}"));
+                return None;
+            }
+        };
+        let faults = Faults::default();
+        let loaded = Config::load_scripted(&Value::root(&node, &faults));
+        for fault in faults.into_sorted() {
+            let path = format!("{path}: {}", fault.path);
+            self.faults.push(ConfigFault { path, ..fault });
+        }
+        loaded
+    }
+
+    fn add(&mut self, path: &str, message: String) {
+        self.faults.push(ConfigFault { path: path.to_owned(), message, suggestion: None });
+    }
+}
+
+/// The names that may be used: those of the config and of every reload.
+#[derive(Debug)]
+struct Names {
+    deployments: Vec<String>,
+    groups: Vec<String>,
+    /// Whether every config was sound; else any name may be one of theirs.
+    sound: bool,
+}
+
+impl Names {
+    fn of<'c>(catalogs: impl Iterator<Item = &'c Arc<Catalog>>, sound: bool) -> Self {
+        let mut names = Self { deployments: Vec::new(), groups: Vec::new(), sound };
+        for catalog in catalogs {
+            names.deployments.extend(catalog.deployments().map(|(_, d)| d.name.clone()));
+            names.groups.extend(catalog.groups().map(|(_, g)| g.name.clone()));
+        }
+        for list in [&mut names.deployments, &mut names.groups] {
+            list.sort();
+            list.dedup();
+        }
+        names
+    }
+
+    fn known(&self, name: &str) -> bool {
+        !self.sound || self.deployments.binary_search_by(|own| own.as_str().cmp(name)).is_ok()
+    }
+
+    fn deployments(&self) -> impl Iterator<Item = &str> + Clone {
+        self.deployments.iter().map(String::as_str)
+    }
+
+    fn deployment(&self, value: &Value<'_>) -> Option<String> {
+        let name = value.text()?;
+        if self.known(&name) {
+            return Some(name);
+        }
+        value.unknown("deployment", &name, self.deployments());
+        None
+    }
+
+    fn group(&self, value: &Value<'_>) -> Option<String> {
+        let name = value.text()?;
+        if !self.sound || self.groups.contains(&name) {
+            return Some(name);
+        }
+        value.unknown("group", &name, self.groups.iter().map(String::as_str));
+        None
+    }
+}

@@ -1,0 +1,62 @@
+//! Looks at the router's state: where the scenario asks, and at the end of every run.
+
+use super::check::Check;
+use super::plan::{Look, StateExpect};
+use super::report::Difference;
+use super::world::World;
+use crate::health::Gate;
+
+/// What differs from one of `expect.states`.
+pub(super) fn look(world: &World<'_>, index: usize) -> Vec<Difference> {
+    let Some(Look { path, deployments, .. }) = world.plan.expect.states.get(index) else {
+        return Vec::new();
+    };
+    deployments.iter().flat_map(|(name, expect)| deployment(world, path, name, expect)).collect()
+}
+
+fn deployment(world: &World<'_>, path: &str, name: &str, expect: &StateExpect) -> Vec<Difference> {
+    let path = format!("{path}.{name}");
+    let mut check = Check::at(&path);
+    let catalog = world.router.catalog();
+    // Retired ones too: what is in flight there is to end.
+    let Some((id, deployment)) = catalog.deployments().find(|(_, one)| one.name == name) else {
+        check.differs("gate", "a deployment of the catalog", "none");
+        return check.done();
+    };
+    let gate = world.router.gate(id, world.clock());
+    check.same("gate", expect.gate, Some(gate.name()));
+    let until = match gate {
+        Gate::Throttled { until } | Gate::Tripped { until } => Some(until),
+        Gate::Ready | Gate::HalfOpen | Gate::Blocked => None,
+    };
+    check.within("until", expect.until, until.map(|until| until.since(world.plan.start)));
+    check.within("in_flight", expect.in_flight, Some(world.router.in_flight(id).into()));
+    for (dimension, range) in &expect.level {
+        let meter = &world.router.fleet.health(id).meter;
+        let rate = deployment.limits.rate(*dimension);
+        let left = rate.map(|rate| meter.left(rate, *dimension, world.clock()));
+        check.within(&format!("level.{}", dimension.name()), Some(*range), left);
+    }
+    check.done()
+}
+
+/// What every run must leave behind: nothing in flight and nothing reserved. What lost calls held
+/// dies with its lease, so these are waited for.
+pub(super) fn at_rest(world: &mut World<'_>) -> Vec<Difference> {
+    let mut check = Check::at("run");
+    if world.records.iter().any(|record| record.report.outcome == "lost") {
+        world.outlive_leases();
+    }
+    let reserved = world.router.reserved();
+    if reserved != 0 {
+        check.differs("reserved", "0 at the end", reserved.to_string());
+    }
+    for (id, deployment) in world.router.catalog().deployments() {
+        let in_flight = world.router.in_flight(id);
+        if in_flight != 0 {
+            let key = format!("in_flight.{}", deployment.name);
+            check.differs(&key, "0 at the end", in_flight.to_string());
+        }
+    }
+    check.done()
+}
