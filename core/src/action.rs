@@ -188,6 +188,9 @@ pub enum Outcome {
         usage: Usage,
         /// How many attempts it took.
         attempts: u32,
+        /// What the call cost over all its attempts, in nano-USD; `None` if something it used has
+        /// no price.
+        cost: Option<u64>,
     },
     /// The answer broke after content had been relayed: the client must see an error, never a
     /// clean end.
@@ -198,6 +201,8 @@ pub enum Outcome {
         failure: Failure,
         /// What is reckoned to have been used.
         usage: Usage,
+        /// As in [`Outcome::Served`].
+        cost: Option<u64>,
     },
     /// No attempt was made.
     Refused(Refusal),
@@ -215,11 +220,15 @@ pub enum Outcome {
         retry_at: Option<Timestamp>,
         /// Every candidate's latest rejection, for errors and traces.
         candidates: Vec<Candidate>,
+        /// As in [`Outcome::Served`].
+        cost: Option<u64>,
     },
     /// The client left.
     Cancelled {
         /// What is reckoned to have been used.
         usage: Usage,
+        /// As in [`Outcome::Served`].
+        cost: Option<u64>,
     },
 }
 

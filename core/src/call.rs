@@ -3,6 +3,7 @@
 use crate::action::WaitReason;
 use crate::catalog::{BreakerPolicy, MAX_ATTEMPTS, RetryPolicy, ThrottlePolicy};
 use crate::chance::Chance;
+use crate::cost::Bill;
 use crate::failure::{Failure, FailureKind, FallbackSteps, SameMember};
 use crate::health::Sent;
 use crate::id::{AttemptNo, CallId, DeploymentId, GroupId, ReservationId};
@@ -22,6 +23,7 @@ pub struct Call {
     pub(crate) deadline: Timestamp,
     pub(crate) route: Route,
     pub(crate) history: History,
+    pub(crate) bill: Bill,
     pub(crate) phase: Phase,
     pub(crate) trace: Option<Box<Trace>>,
 }
@@ -130,6 +132,12 @@ impl Call {
     /// Fallback groups in which attempts were made.
     pub const fn fallbacks(&self) -> u32 {
         self.route.fallback_count
+    }
+
+    /// What the call has cost so far, over all its attempts, in nano-USD; `None` if something it
+    /// used has no price.
+    pub const fn cost(&self) -> Option<u64> {
+        self.bill.known_cost()
     }
 
     /// When the call ends at the latest.

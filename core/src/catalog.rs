@@ -156,6 +156,8 @@ pub struct Price {
     pub input: u64,
     /// Of an input token read from the provider's cache; the input price if not given.
     pub cached_input: u64,
+    /// Of an input token written to the provider's cache; the input price if not given.
+    pub cache_write: u64,
     /// Of an output token.
     pub output: u64,
 }

@@ -49,8 +49,8 @@ impl Router {
         };
         let failure = Failure { kind, ..failure };
         self.blame(call, &flight, &failure, now);
-        let used = self.used_uncommitted(call, kind, usage);
-        self.settle(&flight, &used, now);
+        let used = used_uncommitted(call, kind, usage);
+        self.settle(call, &flight, &used, now);
         call.history.record(flight.deployment, failure);
         let window = self.catalog.deployment(flight.deployment).supports.context_tokens;
         call.route.narrow(kind, window, crate::funnel::window_needed(&call.request));
@@ -73,8 +73,9 @@ impl Router {
         let failure = Failure { kind, ..failure };
         self.blame(call, &flight, &failure, now);
         let usage = usage.unwrap_or_else(|| estimate(call));
-        self.settle(&flight, &Amounts::of(&usage), now);
-        finish(call, Outcome::Broken { by: flight.deployment, failure, usage }, now)
+        self.settle(call, &flight, &Used { counted: true, usage }, now);
+        let (by, cost) = (flight.deployment, call.cost());
+        finish(call, Outcome::Broken { by, failure, usage, cost }, now)
     }
 
     /// The client has its whole answer.
@@ -86,9 +87,9 @@ impl Router {
         now: Timestamp,
     ) -> Action {
         let usage = usage.unwrap_or_else(|| estimate(call));
-        self.settle(&flight, &Amounts::of(&usage), now);
-        let attempts = call.history.attempts;
-        finish(call, Outcome::Served { by: flight.deployment, usage, attempts }, now)
+        self.settle(call, &flight, &Used { counted: true, usage }, now);
+        let (by, attempts, cost) = (flight.deployment, call.history.attempts, call.cost());
+        finish(call, Outcome::Served { by, usage, attempts, cost }, now)
     }
 
     /// The client left, in whatever phase.
@@ -107,22 +108,26 @@ impl Router {
         let mut used = Usage::default();
         if let Some(flight) = flight {
             used = usage.or(known).unwrap_or_else(|| estimate(call));
-            self.settle(&flight, &Amounts::of(&used), now);
+            self.settle(call, &flight, &Used { counted: true, usage: used }, now);
             let health = self.fleet.health_mut(flight.deployment);
             health.on_no_verdict(flight.sent, now);
         }
-        finish(call, Outcome::Cancelled { usage: used }, now)
+        let cost = call.cost();
+        finish(call, Outcome::Cancelled { usage: used, cost }, now)
     }
 
     /// No further attempt: the client sees the last failure.
     pub(crate) fn exhausted(&mut self, call: &mut Call, why: Stop, now: Timestamp) -> Action {
         let Some((by, last)) = call.history.last else {
             // Only reached if a call stops without an attempt, which the walk never does.
-            return finish(call, Outcome::Cancelled { usage: Usage::default() }, now);
+            let usage = Usage::default();
+            return finish(call, Outcome::Cancelled { usage, cost: call.cost() }, now);
         };
         let (candidates, retry_at) = self.walk(now).rejections(call);
         let attempts = call.history.attempts;
-        finish(call, Outcome::Exhausted { last, by, why, attempts, retry_at, candidates }, now)
+        let cost = call.cost();
+        let outcome = Outcome::Exhausted { last, by, why, attempts, retry_at, candidates, cost };
+        finish(call, outcome, now)
     }
 
     /// Tell health, and write the failure into the record.
@@ -157,25 +162,44 @@ impl Router {
         }
     }
 
-    /// Close the attempt's reservation, once.
-    fn settle(&mut self, flight: &Flight, used: &Amounts, now: Timestamp) {
-        if let Some(held) = self.ledger.close(flight.reservation) {
-            self.fleet.settle(&self.catalog, &held, used, now);
+    /// Close the attempt's reservation, once, and write the attempt on the call's bill.
+    fn settle(&mut self, call: &mut Call, flight: &Flight, used: &Used, now: Timestamp) {
+        let price = self.catalog.deployment(flight.deployment).price;
+        match self.ledger.close(flight.reservation) {
+            Some(held) => {
+                self.fleet.settle(&self.catalog, &held, &used.amounts(), now);
+                call.bill.add(used.counted, &used.usage, price.as_ref());
+            }
+            // Its lease was over before its host spoke: it has been settled at its estimate.
+            None => call.bill.add(true, &estimate(call), price.as_ref()),
         }
     }
+}
 
-    /// What an attempt without content is reckoned to have used.
-    fn used_uncommitted(&self, call: &Call, kind: FailureKind, usage: Option<Usage>) -> Amounts {
-        match kind.settlement() {
-            Settlement::AllBack => Amounts::default(),
-            Settlement::TokensBack => Amounts { requests: 1, ..Amounts::default() },
-            Settlement::InputKept => Amounts { output: 0, ..call.amounts },
-            Settlement::Received => match usage {
-                Some(usage) => Amounts::of(&usage),
-                None => Amounts { output: 0, ..call.amounts },
-            },
-        }
+/// What one attempt is reckoned to have used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Used {
+    /// Whether the provider counted the request.
+    pub(crate) counted: bool,
+    pub(crate) usage: Usage,
+}
+
+impl Used {
+    fn amounts(&self) -> Amounts {
+        Amounts { requests: u64::from(self.counted), ..Amounts::of(&self.usage) }
     }
+}
+
+/// What an attempt without content is reckoned to have used.
+fn used_uncommitted(call: &Call, kind: FailureKind, usage: Option<Usage>) -> Used {
+    let input_only = Usage { output: 0, ..estimate(call) };
+    let usage = match kind.settlement() {
+        Settlement::AllBack => return Used { counted: false, usage: Usage::default() },
+        Settlement::TokensBack => Usage::default(),
+        Settlement::InputKept => input_only,
+        Settlement::Received => usage.unwrap_or(input_only),
+    };
+    Used { counted: true, usage }
 }
 
 /// What a call is reckoned to have used when nobody said: what was reserved for it.

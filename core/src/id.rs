@@ -41,6 +41,11 @@ id! {
     ProviderId(u32)
 }
 id! {
+    /// An owner of limits above the deployments: a key, a team, an organisation or the gateway. Its
+    /// name keeps this number for the router's life; a retired one is never reused.
+    CallerId(u32)
+}
+id! {
     /// A call, unique within one router.
     CallId(u64)
 }

@@ -64,6 +64,7 @@ mod catalog;
 mod chance;
 mod change;
 mod config;
+mod cost;
 mod ending;
 mod failure;
 mod fleet;
@@ -111,11 +112,11 @@ pub use failure::{
     Settlement,
 };
 pub use health::Gate;
-pub use id::{AttemptNo, CallId, DeploymentId, GroupId, ProviderId, ReservationId};
+pub use id::{AttemptNo, CallId, CallerId, DeploymentId, GroupId, ProviderId, ReservationId};
 pub use limit::Amounts;
 pub use node::Node;
 pub use notice::Notice;
-pub use rejection::{Candidate, Refusal, RefusalReason, Rejection};
+pub use rejection::{Candidate, Denied, Refusal, RefusalReason, Rejection};
 pub use request::{Capability, Needs, Priority, Request, Usage};
 pub use resolution::Resolution;
 pub use router::Router;

@@ -102,7 +102,7 @@ pub(crate) fn finished(outcome: &Outcome, at: Timestamp) -> TraceEntry {
     match outcome {
         Outcome::Served { usage, .. }
         | Outcome::Broken { usage, .. }
-        | Outcome::Cancelled { usage } => used = Some(*usage),
+        | Outcome::Cancelled { usage, .. } => used = Some(*usage),
         Outcome::Exhausted { why, retry_at, .. } => {
             stop = Some(*why);
             when = *retry_at;

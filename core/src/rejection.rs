@@ -140,6 +140,17 @@ pub struct Refusal {
     pub retry_at: Option<Timestamp>,
     /// Every candidate with its reason.
     pub candidates: Vec<Candidate>,
+    /// The caller's limit that refused it, if one did.
+    pub denied: Option<Denied>,
+}
+
+/// The limit of a caller that refused a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denied {
+    /// Whose limit: `key NAME`, `team NAME`, `organisation NAME` or `gateway`.
+    pub owner: String,
+    /// Which: `requests`, `input_tokens`, `output_tokens`, `tokens`, `concurrent` or `budget`.
+    pub limit: &'static str,
 }
 
 /// The closed list of our own refusals.

@@ -4,11 +4,16 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::id::CallerId;
+
 /// The facts of one client request. Hosts build it with the wire crate; scenario files write it out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// The model name the client sent.
     pub model: String,
+    /// The key that the host has authenticated, if the client sent one: see
+    /// [`Catalog::caller_by_hash`](crate::Catalog::caller_by_hash).
+    pub caller: Option<CallerId>,
     /// Whether the answer is to be streamed.
     pub stream: bool,
     /// Estimated input tokens, without tools.

@@ -9,6 +9,7 @@ use crate::action::{Action, Attempt, Clocks, Event, Misuse, Outcome};
 use crate::call::{Call, Flight, History, Path, Phase, Route};
 use crate::catalog::{Catalog, ModelName, Policy, Timeouts};
 use crate::chance::{Chance, Seed};
+use crate::cost::Bill;
 use crate::fleet::Fleet;
 use crate::health::Gate;
 use crate::id::{AttemptNo, CallId, DeploymentId};
@@ -165,7 +166,8 @@ impl Router {
             Step::Stop(_) => {}
             Step::Refuse(reason) => {
                 let (candidates, retry_at) = self.walk(now).rejections(&call);
-                let outcome = Outcome::Refused(Refusal { reason, retry_at, candidates });
+                let outcome =
+                    Outcome::Refused(Refusal { reason, retry_at, candidates, denied: None });
                 call.note(|| record::finished(&outcome, now));
             }
         }
@@ -247,6 +249,7 @@ impl Router {
                 fallback_count: 0,
             },
             history: History::new(),
+            bill: Bill::default(),
             phase: Phase::Waiting { until: now },
             trace,
             request,
@@ -278,7 +281,8 @@ impl Router {
             Step::Stop(why) => self.exhausted(call, why, now),
             Step::Refuse(reason) => {
                 let (candidates, retry_at) = self.walk(now).rejections(call);
-                finish(call, Outcome::Refused(Refusal { reason, retry_at, candidates }), now)
+                let refusal = Refusal { reason, retry_at, candidates, denied: None };
+                finish(call, Outcome::Refused(refusal), now)
             }
         };
         self.scratch = scratch;

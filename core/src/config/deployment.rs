@@ -95,10 +95,10 @@ impl Price {
     fn read(value: &Value<'_>) -> Self {
         value.fields(|map| {
             let input = map.need("input", Value::price).unwrap_or_default();
-            let cached_input = map.read("cached_input", Value::price).unwrap_or(input);
             Self {
                 input,
-                cached_input,
+                cached_input: map.read("cached_input", Value::price).unwrap_or(input),
+                cache_write: map.read("cache_write", Value::price).unwrap_or(input),
                 output: map.need("output", Value::price).unwrap_or_default(),
             }
         })

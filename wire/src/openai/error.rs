@@ -262,7 +262,7 @@ mod tests {
     }
 
     fn refusal(reason: RefusalReason, retry_at: Option<Timestamp>) -> ErrorReply {
-        let refusal = Refusal { reason, retry_at, candidates: Vec::new() };
+        let refusal = Refusal { reason, retry_at, candidates: Vec::new(), denied: None };
         outcome_reply(&Outcome::Refused(refusal), "gpt-\"x\"", NOW).unwrap()
     }
 
@@ -274,6 +274,7 @@ mod tests {
             attempts: 2,
             retry_at: Some(NOW.plus(Duration::from_millis(1_500))),
             candidates: Vec::new(),
+            cost: None,
         };
         outcome_reply(&outcome, "gpt-4o", NOW).unwrap()
     }
@@ -358,7 +359,7 @@ mod tests {
     fn a_broken_stream_ends_in_an_event_and_no_done() {
         let failure = Failure::new(FailureKind::BrokenStream);
         let by = DeploymentId::from_number(0);
-        let outcome = Outcome::Broken { by, failure, usage: Usage::default() };
+        let outcome = Outcome::Broken { by, failure, usage: Usage::default(), cost: None };
         let event = outcome_reply(&outcome, "gpt-4o", NOW).unwrap().stream_event();
         let event = String::from_utf8(event).unwrap();
         let data = event.strip_prefix("data: ").unwrap().strip_suffix("\n\n").unwrap();
@@ -370,7 +371,7 @@ mod tests {
     #[test]
     fn who_was_served_has_no_error() {
         let by = DeploymentId::from_number(0);
-        let served = Outcome::Served { by, usage: Usage::default(), attempts: 1 };
+        let served = Outcome::Served { by, usage: Usage::default(), attempts: 1, cost: None };
         assert_eq!(outcome_reply(&served, "m", NOW), None);
     }
 }

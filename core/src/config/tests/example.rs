@@ -61,7 +61,6 @@ fn the_example_loads_whole() {
     for path in [
         "providers.anthropic.protocol",
         "deployments.gpt4o-main.counting",
-        "deployments.gpt4o-main.price",
         "deployments.gpt4o-main.params",
         "groups.gpt-4o.strategy",
         "groups.cheap.strategy",

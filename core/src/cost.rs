@@ -1,0 +1,111 @@
+//! Money: what a usage costs, and what a call has used so far.
+//!
+//! Prices are pico-USD per token, amounts nano-USD, both whole numbers. The cost of an attempt is
+//! summed over its classes of tokens in pico-USD and rounded once, up to a whole nano-USD: a budget
+//! never sees less than was spent, and the error stays below a billionth of a dollar per attempt.
+
+use crate::catalog::Price;
+use crate::limit::Amounts;
+use crate::request::Usage;
+
+/// Pico-USD in a nano-USD.
+const PICO: u128 = 1_000;
+
+impl Price {
+    /// What this usage costs, in nano-USD. Cached and cache-writing tokens are part of the input;
+    /// reasoning is output like any other.
+    pub fn cost(&self, usage: &Usage) -> u64 {
+        let cached = usage.cached_input.min(usage.input);
+        let written = usage.cache_write.min(usage.input.saturating_sub(cached));
+        let plain = usage.input.saturating_sub(cached).saturating_sub(written);
+        nano(&[
+            (plain, self.input),
+            (cached, self.cached_input),
+            (written, self.cache_write),
+            (usage.output, self.output),
+        ])
+    }
+}
+
+fn nano(classes: &[(u64, u64)]) -> u64 {
+    // Each product is below 2^128 and a sum that is not would be no amount of money.
+    let pico = classes.iter().fold(0u128, |sum, (tokens, price)| {
+        sum.saturating_add(u128::from(*tokens) * u128::from(*price))
+    });
+    u64::try_from(pico.div_ceil(PICO)).unwrap_or(u64::MAX)
+}
+
+/// What a call has used, over all its attempts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bill {
+    /// Requests count once per call, if any attempt was counted; tokens are the sum.
+    pub(crate) used: Amounts,
+    /// The cost of what has a price, in nano-USD.
+    pub(crate) cost: u64,
+    /// Something was used that has no price.
+    pub(crate) unpriced: bool,
+}
+
+impl Bill {
+    /// One attempt's usage; `counted` is whether the provider counted the request.
+    pub(crate) fn add(&mut self, counted: bool, usage: &Usage, price: Option<&Price>) {
+        self.used.requests = self.used.requests.max(u64::from(counted));
+        self.used.input = self.used.input.saturating_add(usage.input);
+        self.used.output = self.used.output.saturating_add(usage.output);
+        match price {
+            Some(price) => self.cost = self.cost.saturating_add(price.cost(usage)),
+            None => self.unpriced |= usage.input != 0 || usage.output != 0,
+        }
+    }
+
+    /// The whole cost in nano-USD; `None` if part of it is not known.
+    pub(crate) const fn known_cost(&self) -> Option<u64> {
+        if self.unpriced { None } else { Some(self.cost) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// USD 2.50, 1.25, 3.125 and 10.00 per million tokens.
+    const PRICE: Price = Price {
+        input: 2_500_000,
+        cached_input: 1_250_000,
+        cache_write: 3_125_000,
+        output: 10_000_000,
+    };
+
+    #[test]
+    fn a_thousand_of_each_class_cost_what_the_list_says() {
+        let of = |usage| PRICE.cost(&usage);
+        let usage = Usage { input: 1_000, output: 1_000, ..Usage::default() };
+        assert_eq!(of(usage), 12_500_000, "USD 0.0125");
+        assert_eq!(of(Usage { cached_input: 1_000, ..usage }), 11_250_000);
+        assert_eq!(of(Usage { cache_write: 1_000, ..usage }), 13_125_000);
+        assert_eq!(of(Usage { reasoning: 900, ..usage }), 12_500_000, "reasoning is output");
+        assert_eq!(of(Usage::default()), 0);
+    }
+
+    #[test]
+    fn a_fraction_of_a_nano_dollar_is_rounded_up_once() {
+        let price = Price { input: 1, cached_input: 1, cache_write: 1, output: 1 };
+        assert_eq!(price.cost(&Usage { input: 1, output: 1, ..Usage::default() }), 1);
+        assert_eq!(price.cost(&Usage { input: 1_000, ..Usage::default() }), 1);
+        assert_eq!(price.cost(&Usage { input: 1_001, ..Usage::default() }), 2);
+    }
+
+    #[test]
+    fn a_bill_without_a_price_is_no_bill() {
+        let mut bill = Bill::default();
+        bill.add(false, &Usage::default(), None);
+        assert_eq!(bill.known_cost(), Some(0), "nothing used, nothing owed");
+        assert_eq!(bill.used.requests, 0);
+        bill.add(true, &Usage { input: 10, ..Usage::default() }, Some(&PRICE));
+        bill.add(true, &Usage { input: 10, ..Usage::default() }, Some(&PRICE));
+        assert_eq!(bill.known_cost(), Some(50_000));
+        assert_eq!(bill.used, Amounts { requests: 1, input: 20, output: 0 });
+        bill.add(true, &Usage { input: 1, ..Usage::default() }, None);
+        assert_eq!(bill.known_cost(), None);
+    }
+}
