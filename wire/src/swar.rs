@@ -1,5 +1,5 @@
-//! Finding bytes eight at a time, without vector instructions, so that native and WASM builds run
-//! the same code.
+//! Finding bytes many at a time: in blocks whose check the compiler can vectorise, then in words of
+//! eight, so that a WASM build without vectors runs the same code.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -8,45 +8,47 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 /// (a quote, a backslash or a control character), or the length; and whether a byte before it is
 /// not ASCII.
 pub(crate) fn find_string_special(bytes: &[u8], from: usize) -> (usize, bool) {
-    let mut at = from;
-    let mut high = 0;
-    while let Some(word) = word_at(bytes, at) {
-        let hit = equal(word, b'"') | equal(word, b'\\') | below(word, 0x20);
-        if hit != 0 {
-            let bits = hit.trailing_zeros() & !7;
-            high |= word & !(u64::MAX << bits);
-            return (at + (bits / 8) as usize, high & HIGH != 0);
-        }
-        high |= word;
-        at += 8;
-    }
-    let mut non_ascii = high & HIGH != 0;
-    for &byte in bytes.get(at..).unwrap_or_default() {
-        if byte == b'"' || byte == b'\\' || byte < 0x20 {
+    let is_special = |b: u8| (b == b'"') | (b == b'\\') | (b < 0x20);
+    let mut rest = bytes.get(from..).unwrap_or_default();
+    let mut all = 0;
+    while let Some((block, tail)) = rest.split_first_chunk::<32>() {
+        let (special, bits) =
+            block.iter().fold((false, 0), |(hit, all), &b| (hit | is_special(b), all | b));
+        if special {
             break;
         }
-        non_ascii |= byte >= 0x80;
-        at += 1;
+        all |= bits;
+        rest = tail;
     }
-    (at, non_ascii)
+    let at = find(rest, |w| equal(w, b'"') | equal(w, b'\\') | below(w, 0x20), is_special);
+    all |= rest.iter().take(at).fold(0, |all, &b| all | b);
+    (bytes.len() - rest.len() + at, all >= 0x80)
 }
 
 /// The first position at or after `from` of a line feed or carriage return, or the length.
 pub(crate) fn find_line_end(bytes: &[u8], from: usize) -> usize {
-    let mut at = from;
-    while let Some(word) = word_at(bytes, at) {
-        let hit = equal(word, b'\n') | equal(word, b'\r');
-        if hit != 0 {
-            return at + (hit.trailing_zeros() / 8) as usize;
+    let is_end = |b: u8| (b == b'\n') | (b == b'\r');
+    let mut rest = bytes.get(from..).unwrap_or_default();
+    while let Some((block, tail)) = rest.split_first_chunk::<32>() {
+        if block.iter().fold(false, |hit, &b| hit | is_end(b)) {
+            break;
         }
-        at += 8;
+        rest = tail;
     }
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(|&b| b == b'\n' || b == b'\r').unwrap_or(rest.len())
+    bytes.len() - rest.len() + find(rest, |w| equal(w, b'\n') | equal(w, b'\r'), is_end)
 }
 
-fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..)?.first_chunk::<8>().map(|word| u64::from_le_bytes(*word))
+/// The first byte of `bytes` that is `one`, or the length. `hits` marks such bytes of a word.
+fn find(bytes: &[u8], hits: impl Fn(u64) -> u64, one: impl Fn(u8) -> bool) -> usize {
+    let mut rest = bytes;
+    while let Some((word, tail)) = rest.split_first_chunk::<8>() {
+        let hit = hits(u64::from_le_bytes(*word));
+        if hit != 0 {
+            return bytes.len() - rest.len() + (hit.trailing_zeros() / 8) as usize;
+        }
+        rest = tail;
+    }
+    bytes.len() - rest.len() + rest.iter().position(|&b| one(b)).unwrap_or(rest.len())
 }
 
 /// The high bit of each byte equal to `byte`. Bits above the lowest one may be false, so only the

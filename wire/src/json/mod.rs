@@ -5,4 +5,4 @@ mod text;
 
 pub use skim::JsonFault;
 pub(crate) use skim::{Broken, Kind, Skimmer, Span};
-pub(crate) use text::{Text, read_escape, write_string};
+pub(crate) use text::{Escapes, Text, read_escape, write_string};

@@ -8,7 +8,7 @@
 use core::fmt;
 use core::ops::Range;
 
-use super::text::Text;
+use super::text::{Escapes, Text};
 use crate::swar::find_string_special;
 
 /// Where a value stands in the input, in bytes.
@@ -187,7 +187,7 @@ impl<'a> Skimmer<'a> {
         }
         let start = self.at + 1;
         let mut non_ascii = false;
-        let mut escaped = false;
+        let mut escapes = Escapes::None;
         self.at = start;
         loop {
             let (at, high) = find_string_special(self.bytes, self.at);
@@ -196,8 +196,7 @@ impl<'a> Skimmer<'a> {
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => {
-                    escaped = true;
-                    self.escape()?;
+                    escapes = escapes.max(self.escape()?);
                 }
                 Some(_) => return self.broken("an escape for this control character"),
                 None => return self.broken("`\"`"),
@@ -208,7 +207,7 @@ impl<'a> Skimmer<'a> {
             return Err(Broken { at: start + error.valid_up_to(), expected: "UTF-8" });
         }
         self.at += 1;
-        Ok(Text { raw, start, escaped })
+        Ok(Text { raw, start, escapes })
     }
 
     /// Checks the value that comes next, whatever it is, and says where it stands.
@@ -269,10 +268,13 @@ impl<'a> Skimmer<'a> {
         }
     }
 
-    fn escape(&mut self) -> Result<(), Broken> {
+    fn escape(&mut self) -> Result<Escapes, Broken> {
         self.at += 1;
         match self.peek() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.at += 1;
+                Ok(Escapes::Short)
+            }
             Some(b'u') => {
                 self.at += 1;
                 for _ in 0..4 {
@@ -281,10 +283,10 @@ impl<'a> Skimmer<'a> {
                         _ => return self.broken("four hexadecimal digits"),
                     }
                 }
+                Ok(Escapes::Unicode)
             }
-            _ => return self.broken("an escape: one of \" \\ / b f n r t u"),
+            _ => self.broken("an escape: one of \" \\ / b f n r t u"),
         }
-        Ok(())
     }
 
     fn number(&mut self) -> Result<(), Broken> {

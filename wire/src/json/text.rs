@@ -11,18 +11,27 @@ pub(crate) struct Text<'a> {
     pub(crate) raw: &'a [u8],
     /// Where that begins in the input.
     pub(crate) start: usize,
-    /// Whether it has any escapes.
-    pub(crate) escaped: bool,
+    /// What kind of escapes it has.
+    pub(crate) escapes: Escapes,
+}
+
+/// The escapes in a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Escapes {
+    None,
+    /// Of one character, such as `\n`.
+    Short,
+    /// Among them such as `\u00e9`.
+    Unicode,
 }
 
 impl<'a> Text<'a> {
     /// The string itself. An escaped half of a surrogate pair, which is JSON but not Unicode,
     /// becomes U+FFFD.
     pub(crate) fn decode(&self) -> Cow<'a, str> {
-        if self.escaped {
-            Cow::Owned(unescape(self.raw))
-        } else {
-            Cow::Borrowed(core::str::from_utf8(self.raw).unwrap_or_default())
+        match self.escapes {
+            Escapes::None => Cow::Borrowed(core::str::from_utf8(self.raw).unwrap_or_default()),
+            Escapes::Short | Escapes::Unicode => Cow::Owned(unescape(self.raw)),
         }
     }
 
