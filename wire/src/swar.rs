@@ -10,19 +10,17 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 pub(crate) fn find_string_special(bytes: &[u8], from: usize) -> (usize, bool) {
     let is_special = |b: u8| (b == b'"') | (b == b'\\') | (b < 0x20);
     let mut rest = bytes.get(from..).unwrap_or_default();
-    let mut all = 0;
+    let mut ascii = true;
     while let Some((block, tail)) = rest.split_first_chunk::<32>() {
-        let (special, bits) =
-            block.iter().fold((false, 0), |(hit, all), &b| (hit | is_special(b), all | b));
-        if special {
+        if block.iter().fold(false, |hit, &b| hit | is_special(b)) {
             break;
         }
-        all |= bits;
+        ascii &= block.is_ascii();
         rest = tail;
     }
     let at = find(rest, |w| equal(w, b'"') | equal(w, b'\\') | below(w, 0x20), is_special);
-    all |= rest.iter().take(at).fold(0, |all, &b| all | b);
-    (bytes.len() - rest.len() + at, all >= 0x80)
+    ascii &= rest.get(..at).unwrap_or_default().is_ascii();
+    (bytes.len() - rest.len() + at, !ascii)
 }
 
 /// The first position at or after `from` of a line feed or carriage return, or the length.
