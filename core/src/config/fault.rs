@@ -99,7 +99,7 @@ impl Faults {
         known: impl Iterator<Item = &'k str> + Clone,
     ) {
         let many = self.found.borrow().len() >= MOST_GUESSES;
-        let guess = if many { None } else { closest(name, known.clone()) };
+        let guess = if many { None } else { closest(name, known.clone().take(MOST_COMPARED)) };
         let mut message = format!("unknown {what} `{}`", shown(name));
         let few: Vec<&str> = known.take(MOST_LISTED.saturating_add(1)).collect();
         if guess.is_none() && !few.is_empty() && few.len() <= MOST_LISTED {
@@ -143,8 +143,10 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// Faults kept of one document; whoever has more has one fault many times.
 const MOST_FAULTS: usize = 1_000;
-/// Faults after which no closest name is looked for any more: each compares with every name.
+/// Faults after which no closest name is looked for any more: each compares with many names.
 const MOST_GUESSES: usize = 100;
+/// Names compared for one guess.
+const MOST_COMPARED: usize = 10_000;
 /// Names listed in a message when none is close.
 const MOST_LISTED: usize = 16;
 /// Letters of the document shown in a message.

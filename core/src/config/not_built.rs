@@ -102,14 +102,15 @@ pub(crate) fn not_built(document: &Value<'_>) -> Vec<NotBuilt> {
 /// Visits every value that the steps lead to.
 fn walk(value: &Value<'_>, steps: &[&str], visit: &mut impl FnMut(&Value<'_>)) {
     let Some((step, rest)) = steps.split_first() else { return visit(value) };
-    for (name, below) in value.children() {
-        let fits = match name {
-            Some(name) => *step == "*" || *step == name,
-            None => *step == "[]",
-        };
-        if fits {
-            walk(&below, rest, visit);
+    match *step {
+        "*" | "[]" => {
+            for (name, below) in value.children() {
+                if name.is_some() == (*step == "*") {
+                    walk(&below, rest, visit);
+                }
+            }
         }
+        key => value.under(key).for_each(|below| walk(&below, rest, visit)),
     }
 }
 

@@ -81,6 +81,20 @@ impl<'n> Value<'n> {
         named.chain(listed.map(move |(i, node)| (None, below(node, self.place.item(i)))))
     }
 
+    /// The values of a key, if it is a map.
+    pub(crate) fn under(&self, key: &str) -> impl Iterator<Item = Self> {
+        let entries = match self.node {
+            Node::Map(entries) => entries.as_slice(),
+            _ => [].as_slice(),
+        };
+        let named = entries.iter().enumerate().filter(move |(_, (name, _))| name == key);
+        named.map(|(position, (name, node))| Self {
+            node,
+            place: self.place.key(name, position),
+            faults: self.faults,
+        })
+    }
+
     /// Notes a fault of this value.
     pub(crate) fn fault(&self, message: impl Into<String>) {
         self.faults.add(&self.place, message);
