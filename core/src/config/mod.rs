@@ -49,8 +49,7 @@ pub use common::{Ceilings, Reference};
 pub use deployment::{Counting, DeploymentConfig, Params};
 pub use document::{Alias, Config};
 pub use fault::ConfigFault;
-#[allow(unused_imports, reason = "for the scenario runner")]
-pub(crate) use fault::{Faults, Place};
+pub(crate) use fault::Faults;
 pub use group::{GroupConfig, MemberConfig, StrategyConfig};
 pub use not_built::NotBuilt;
 pub use policy::{
@@ -58,7 +57,6 @@ pub use policy::{
     WaitConfig,
 };
 pub use provider::{MockConfig, Protocol, ProviderConfig};
-#[allow(unused_imports, reason = "for the scenario runner")]
 pub(crate) use reader::{Fields, Value};
 pub use route::{Route, RouteMatch};
 pub use secret::{Secret, SecretRef};

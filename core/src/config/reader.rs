@@ -101,7 +101,6 @@ impl<'n> Value<'n> {
     }
 
     /// Reads a map: `read` asks for the keys that may stand in it.
-    #[allow(dead_code, reason = "for the scenario runner")]
     pub(crate) fn map<T>(&self, read: impl FnOnce(&mut Fields<'n>) -> T) -> Option<T> {
         let result = self.fields(read);
         self.is_map().then_some(result)
