@@ -29,10 +29,11 @@ enum State {
     /// Traffic flows. `trips` and `since` remember earlier trips, so that a flapping deployment
     /// goes on doubling.
     Closed { run: u32, window: Window, trips: u32, since: Timestamp },
-    /// No traffic before `until`; then one probe.
-    Open { until: Timestamp, trips: u32 },
-    /// The probe is out; if nothing is heard of it by `until`, another may go.
-    HalfOpen { until: Timestamp, trips: u32 },
+    /// No traffic before `until`; then one probe. In a panic one may go earlier, once.
+    Open { until: Timestamp, trips: u32, panicked: bool },
+    /// The probe is out; if nothing is heard of it by `until`, another may go. It was open until
+    /// `promised`.
+    HalfOpen { until: Timestamp, trips: u32, promised: Timestamp },
 }
 
 /// What the breaker lets through.
@@ -67,6 +68,15 @@ impl Breaker {
         }
     }
 
+    /// Whether a probe may go before its time, because nobody else is admissible anywhere: once per
+    /// open period. Gives the time it would have been due.
+    pub(crate) fn panics(&self, now: Timestamp) -> Option<Timestamp> {
+        match self.state {
+            State::Open { until, panicked: false, .. } if now < until => Some(until),
+            _ => None,
+        }
+    }
+
     /// Whether the probe is out.
     pub(crate) const fn is_half_open(&self) -> bool {
         matches!(self.state, State::HalfOpen { .. })
@@ -98,7 +108,7 @@ impl Breaker {
         now: Timestamp,
     ) {
         self.state = match open_until {
-            Some(until) => State::Open { until, trips },
+            Some(until) => State::Open { until, trips, panicked: false },
             None => closed(trips, now),
         };
         self.epoch = epoch;
@@ -106,8 +116,10 @@ impl Breaker {
 
     /// The probe goes out; it is leased until `lease`.
     pub(crate) fn probe(&mut self, lease: Timestamp) {
-        if let State::Open { trips, .. } | State::HalfOpen { trips, .. } = self.state {
-            self.turn(State::HalfOpen { until: lease, trips });
+        if let State::Open { trips, until: promised, .. }
+        | State::HalfOpen { trips, promised, .. } = self.state
+        {
+            self.turn(State::HalfOpen { until: lease, trips, promised });
         }
     }
 
@@ -154,19 +166,21 @@ impl Breaker {
 
     /// Open until a time that the fault itself sets, whatever the state; never earlier than now
     /// promised.
-    pub(crate) fn hold(&mut self, until: Timestamp) {
-        let (trips, promised) = match self.state {
-            State::Closed { trips, .. } => (trips, Timestamp::ZERO),
-            State::Open { trips, until } => (trips, until),
-            State::HalfOpen { trips, .. } => (trips, Timestamp::ZERO),
+    pub(crate) fn hold(&mut self, until: Timestamp, now: Timestamp) {
+        let promised = match self.state {
+            State::Closed { .. } => Timestamp::ZERO,
+            State::Open { until, .. } => until,
+            State::HalfOpen { promised, .. } => promised,
         };
-        self.turn(State::Open { until: until.max(promised), trips });
+        let panicked = self.panicked_by(now);
+        self.turn(State::Open { until: until.max(promised), trips: self.trips(), panicked });
     }
 
     /// The probe ended without saying anything about the deployment: another may go at once.
     pub(crate) fn probe_lost(&mut self, now: Timestamp) {
-        if let State::HalfOpen { trips, .. } = self.state {
-            self.turn(State::Open { until: now, trips });
+        if let State::HalfOpen { trips, promised, .. } = self.state {
+            let panicked = self.panicked_by(now);
+            self.turn(State::Open { until: promised.max(now), trips, panicked });
         }
     }
 
@@ -187,8 +201,22 @@ impl Breaker {
 
     fn open(&mut self, policy: &BreakerPolicy, trips: u32, jitter_ppm: u64, now: Timestamp) {
         let length = open_length(policy, trips, jitter_ppm);
-        let until = now.plus(length);
-        self.turn(State::Open { until, trips: trips.saturating_add(1) });
+        let panicked = self.panicked_by(now);
+        let promised = match self.state {
+            State::HalfOpen { promised, .. } => promised,
+            State::Closed { .. } | State::Open { .. } => Timestamp::ZERO,
+        };
+        let until = now.plus(length).max(promised);
+        self.turn(State::Open { until, trips: trips.saturating_add(1), panicked });
+    }
+
+    /// Whether the probe that is out went before its time.
+    fn panicked_by(&self, now: Timestamp) -> bool {
+        match self.state {
+            State::HalfOpen { promised, .. } => now < promised,
+            State::Open { panicked, .. } => panicked,
+            State::Closed { .. } => false,
+        }
     }
 
     fn turn(&mut self, state: State) {
@@ -287,6 +315,20 @@ mod tests {
     }
 
     #[test]
+    fn a_panic_sends_one_probe_per_open_period() {
+        let mut breaker = tripped(at(100));
+        assert_eq!(breaker.panics(at(100)), Some(at(102)));
+        breaker.probe(at(110));
+        assert_eq!(breaker.panics(at(100)), None);
+        breaker.bad(&POLICY, 0, at(101));
+        assert_eq!(breaker.pass(at(101)), Pass::Not(at(105)));
+        assert_eq!(breaker.panics(at(101)), None, "until it is due");
+        breaker.probe(at(115));
+        breaker.bad(&POLICY, 0, at(105));
+        assert_eq!(breaker.panics(at(106)), Some(at(113)));
+    }
+
+    #[test]
     fn closing_clears_the_window_and_a_quiet_window_forgives() {
         let mut breaker = tripped(at(100));
         breaker.probe(at(110));
@@ -307,8 +349,8 @@ mod tests {
     #[test]
     fn a_hold_never_moves_a_promise_earlier() {
         let mut breaker = tripped(at(100));
-        breaker.hold(at(700));
-        breaker.hold(at(300));
+        breaker.hold(at(700), at(101));
+        breaker.hold(at(300), at(101));
         assert_eq!(breaker.pass(at(699)), Pass::Not(at(700)));
     }
 

@@ -68,6 +68,8 @@ pub(crate) struct History {
     failed: [u8; FailureKind::ALL.len()],
     /// The same member may not be tried again before this; set while it is waited for.
     pub(crate) not_before: Option<Timestamp>,
+    /// When the wait for capacity ends in a refusal; set while the call is in the queue.
+    pub(crate) gives_up: Option<Timestamp>,
 }
 
 /// One deployment this call has tried.
@@ -176,6 +178,7 @@ impl History {
             last: None,
             failed: [0; FailureKind::ALL.len()],
             not_before: None,
+            gives_up: None,
         }
     }
 
@@ -192,6 +195,7 @@ impl History {
     pub(crate) fn record(&mut self, deployment: DeploymentId, failure: Failure) {
         self.last = Some((deployment, failure));
         self.not_before = None;
+        self.gives_up = None;
         self.tried.retain(|tried| tried.deployment != deployment);
         let again = failure.kind.same_member() == SameMember::AfterBackoff;
         self.tried.push(Tried { deployment, again });

@@ -286,6 +286,8 @@ pub struct Policy {
     pub breaker: BreakerPolicy,
     /// How long to stay away from a deployment that is over its limit.
     pub throttle: ThrottlePolicy,
+    /// How long, and how many, calls may wait for capacity.
+    pub wait: WaitPolicy,
     /// Fallback groups visited, at most.
     pub max_fallbacks: u32,
 }
@@ -380,4 +382,13 @@ pub struct ThrottlePolicy {
     pub default: Duration,
     /// At most, whatever the provider says.
     pub max: Duration,
+}
+
+/// How long, and how many, calls may wait for capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitPolicy {
+    /// How long one call may wait; zero: nobody waits.
+    pub max: Duration,
+    /// How many calls of a group may wait at once.
+    pub queue: u32,
 }

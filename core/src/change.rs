@@ -8,7 +8,6 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::CallId;
 use crate::router::Router;
 use crate::time::{Timestamp, micros};
 
@@ -26,14 +25,6 @@ pub struct Change {
 }
 
 impl Router {
-    /// Waiting calls that are to be told [`Event::Woken`](crate::Event::Woken), best first. A call
-    /// is listed until it has been told; forgetting to look only delays it to its
-    /// [`Event::Due`](crate::Event::Due). Only a wait for capacity is woken early: a back-off is
-    /// not, so nobody is listed while no call waits for capacity.
-    pub const fn wakes(&self) -> Vec<CallId> {
-        Vec::new()
-    }
-
     /// The deployments whose gates have changed since the last call. Level-triggered: what is
     /// returned is the state now, and a forgotten drain loses nothing but time.
     pub fn drain_changes(&mut self) -> Vec<Change> {

@@ -26,6 +26,7 @@ impl Router {
         let health = self.fleet.health_mut(flight.deployment);
         health.on_ready(&flight.breaker, flight.sent, now);
         self.learn_quota(&flight, quota, now);
+        self.queue.release(flight.deployment);
         call.phase = Phase::Relaying { flight, usage };
         let attempt = flight.number.number();
         call.note(|| TraceEntry::Ready { at: first_content_at, attempt });
@@ -105,6 +106,7 @@ impl Router {
             Phase::Relaying { flight, usage } => (Some(flight), usage),
             Phase::Waiting { .. } | Phase::Ranking { .. } | Phase::Finished => (None, None),
         };
+        self.queue.leave(call.id);
         let mut used = Usage::default();
         if let Some(flight) = flight {
             used = usage.or(known).unwrap_or_else(|| estimate(call));
@@ -168,6 +170,7 @@ impl Router {
         match self.ledger.close(flight.reservation) {
             Some(held) => {
                 self.fleet.settle(&self.catalog, &held, &used.amounts(), now);
+                self.queue.release(held.deployment);
                 call.bill.add(used.counted, &used.usage, price.as_ref());
             }
             // Its lease was over before its host spoke: it has been settled at its estimate.

@@ -4,10 +4,13 @@
 //! tried. No filter reorders, none adds, and fallback groups pass the same ones.
 
 use crate::call::Repeat;
+use core::time::Duration;
+
 use crate::catalog::{Catalog, Deployment, Group, Member};
 use crate::fleet::Fleet;
 use crate::id::DeploymentId;
 use crate::limit::Amounts;
+use crate::queue::{Queue, Rank};
 use crate::rejection::Rejection;
 use crate::request::{Capability, Request};
 use crate::time::Timestamp;
@@ -21,6 +24,11 @@ pub(crate) struct Funnel<'a> {
     pub(crate) tags: TagRule,
     pub(crate) larger_than: Option<Larger>,
     pub(crate) tried: Repeat<'a>,
+    /// Whether a breaker lets a probe through before its time.
+    pub(crate) panic: bool,
+    pub(crate) queue: &'a Queue,
+    /// The call's rank in the queue.
+    pub(crate) rank: Rank,
     pub(crate) now: Timestamp,
 }
 
@@ -43,6 +51,9 @@ pub(crate) enum TagRule {
     /// Those that carry the tag `default`.
     Default,
 }
+
+/// How long a call that stands back for others waits before it looks again by itself.
+const STAND_BACK: Duration = Duration::from_millis(50);
 
 /// The tag of members that serve requests which no tag places.
 const DEFAULT_TAG: &str = "default";
@@ -69,8 +80,10 @@ impl Funnel<'_> {
         self.usable(member, deployment)?;
         self.suits(deployment)?;
         self.fits_window(deployment)?;
-        let probe = self.fleet.health(member.deployment).pass(self.now)?;
-        self.fleet.has_room(self.catalog, member.deployment, self.amounts, self.now)?;
+        let health = self.fleet.health(member.deployment);
+        let probe =
+            if self.panic { health.pass_in_panic(self.now) } else { health.pass(self.now) }?;
+        self.has_room(member.deployment)?;
         if self.tried.forbids(member.deployment) { Err(Rejection::Tried) } else { Ok(probe) }
     }
 
@@ -81,6 +94,22 @@ impl Funnel<'_> {
         Capability::ALL
             .into_iter()
             .filter(move |capability| needs.has(*capability) && supports.has(*capability).is_none())
+    }
+
+    /// Whether the limits have room, for this call and for whoever waits before it.
+    fn has_room(&self, id: DeploymentId) -> Result<(), Rejection> {
+        let room = |amounts: &Amounts| self.fleet.has_room(self.catalog, id, amounts, self.now);
+        room(self.amounts)?;
+        if self.queue.is_empty() || !self.queue.keeps(id, self.rank, |first| room(first).is_ok()) {
+            return Ok(());
+        }
+        let ahead = self.queue.amounts_ahead(id, self.rank).plus(self.amounts);
+        let soon = self.now.plus(STAND_BACK);
+        let until = match room(&ahead) {
+            Err(Rejection::RateLimited { until }) => until.max(soon),
+            _ => soon,
+        };
+        Err(Rejection::RateLimited { until })
     }
 
     fn usable(&self, member: &Member, deployment: &Deployment) -> Result<(), Rejection> {

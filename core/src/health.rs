@@ -99,6 +99,18 @@ impl Health {
         Ok(probe)
     }
 
+    /// Whether, in a panic, the breaker lets a probe through before its time.
+    pub(crate) fn pass_in_panic(&self, now: Timestamp) -> Result<bool, Rejection> {
+        match self.pass(now) {
+            Err(Rejection::Tripped { .. })
+                if self.breaker.panics(now).is_some() && now >= self.throttle.until =>
+            {
+                Ok(true)
+            }
+            other => other,
+        }
+    }
+
     /// The gates and the block as one word; the breaker before the throttle, as in the funnel.
     pub(crate) fn gate(&self, now: Timestamp) -> Gate {
         if self.blocked {
@@ -155,11 +167,11 @@ impl Health {
                 self.changed |= self.breaker.epoch() != epoch;
             }
             BreakerBlame::OpensLong if current => {
-                self.breaker.hold(rules.now.plus(LONG));
+                self.breaker.hold(rules.now.plus(LONG), rules.now);
                 self.changed = true;
             }
             BreakerBlame::ReopensOnly if current && sent.probe => {
-                self.breaker.hold(self.throttle.until.max(rules.now));
+                self.breaker.hold(self.throttle.until.max(rules.now), rules.now);
                 self.changed = true;
             }
             BreakerBlame::None if current && sent.probe => self.breaker.probe_lost(rules.now),

@@ -60,6 +60,7 @@ mod action;
 mod breaker;
 mod bucket;
 mod call;
+mod capacity;
 mod catalog;
 mod chance;
 mod change;
@@ -76,6 +77,7 @@ mod ledger;
 mod limit;
 mod node;
 mod notice;
+mod queue;
 mod record;
 mod rejection;
 mod request;
@@ -96,7 +98,7 @@ pub use call::Call;
 pub use catalog::{
     BreakerPolicy, Catalog, Deployment, Group, Limits, MAX_ATTEMPTS, Member, ModelName, Policy,
     PolicyOverride, Price, Provider, RetryBudgetPolicy, RetryPolicy, Strategy, Supports,
-    ThrottlePolicy, Timeouts, Wildcard,
+    ThrottlePolicy, Timeouts, WaitPolicy, Wildcard,
 };
 pub use chance::Seed;
 pub use change::Change;

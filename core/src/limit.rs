@@ -28,6 +28,15 @@ impl Amounts {
         Self { requests: 1, input: usage.input, output: usage.output }
     }
 
+    /// Both together.
+    pub(crate) const fn plus(&self, other: &Self) -> Self {
+        Self {
+            requests: self.requests.saturating_add(other.requests),
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+        }
+    }
+
     /// What of these falls on one dimension.
     pub(crate) const fn on(&self, dimension: Dimension) -> u64 {
         match dimension {

@@ -36,6 +36,7 @@ impl Router {
             Notice::Clear(id) => {
                 if let Some(health) = self.fleet.find_mut(id) {
                     health.clear(now);
+                    self.queue.release(id);
                 }
             }
             Notice::Change(change) => self.absorb(&change, now),
@@ -45,6 +46,7 @@ impl Router {
     fn block(&mut self, id: DeploymentId, blocked: bool) {
         if let Some(health) = self.fleet.find_mut(id) {
             health.blocked = blocked;
+            self.queue.release(id);
         }
     }
 

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::action::{Action, Attempt, Clocks, Event, Misuse, Outcome};
+use crate::action::{Action, Attempt, Clocks, Event, Misuse, Outcome, WaitReason};
 use crate::call::{Call, Flight, History, Path, Phase, Route};
-use crate::catalog::{Catalog, ModelName, Policy, Timeouts};
+use crate::catalog::{Catalog, Limits, ModelName, Policy, Timeouts};
 use crate::chance::{Chance, Seed};
 use crate::cost::Bill;
 use crate::fleet::Fleet;
@@ -16,6 +16,7 @@ use crate::id::{AttemptNo, CallId, DeploymentId};
 use crate::inline::Inline;
 use crate::ledger::{Held, Ledger};
 use crate::limit::Amounts;
+use crate::queue::{Joining, Queue};
 use crate::record;
 use crate::rejection::Refusal;
 use crate::request::Request;
@@ -51,6 +52,8 @@ pub struct Router {
     pub(crate) budget: RetryBudget,
     /// The smooth rotation of each group.
     pub(crate) rotations: Vec<Vec<i64>>,
+    /// The calls that wait for capacity.
+    pub(crate) queue: Queue,
     /// The latest time seen: time never runs backwards here.
     pub(crate) latest: Timestamp,
     calls: u64,
@@ -67,6 +70,7 @@ impl Router {
             catalog,
             revision: 0,
             ledger: Ledger::default(),
+            queue: Queue::default(),
             latest: now,
             calls: 0,
             scratch: Scratch::default(),
@@ -163,6 +167,7 @@ impl Router {
         match self.walk(now).next(&mut call, None, &mut Scratch::default()) {
             Step::Send(_) | Step::Rank => {}
             Step::Wait { until, why } => call.waits(until, why, now),
+            Step::Queue { until, .. } => call.waits(until, WaitReason::Capacity, now),
             Step::Stop(_) => {}
             Step::Refuse(reason) => {
                 let (candidates, retry_at) = self.walk(now).rejections(&call);
@@ -209,6 +214,7 @@ impl Router {
             fleet: &self.fleet,
             budget: &self.budget,
             rotations: &self.rotations,
+            queue: &self.queue,
             now,
         }
     }
@@ -278,6 +284,7 @@ impl Router {
                 call.waits(until, why, now);
                 Action::Wait { until, why }
             }
+            Step::Queue { until, gives_up } => self.enqueue(call, until, gives_up, now),
             Step::Stop(why) => self.exhausted(call, why, now),
             Step::Refuse(reason) => {
                 let (candidates, retry_at) = self.walk(now).rejections(call);
@@ -285,8 +292,50 @@ impl Router {
                 finish(call, Outcome::Refused(refusal), now)
             }
         };
+        if !matches!(step, Step::Queue { .. }) {
+            self.queue.leave(call.id);
+        }
         self.scratch = scratch;
         action
+    }
+
+    /// Join the queue, or wait on in the same place.
+    fn enqueue(
+        &mut self,
+        call: &mut Call,
+        until: Timestamp,
+        gives_up: Timestamp,
+        now: Timestamp,
+    ) -> Action {
+        let waits_for = self.walk(now).waits_for(call);
+        call.history.gives_up = Some(gives_up);
+        if let Some(group) = call.route.origin {
+            self.queue.join(Joining {
+                call: call.id,
+                priority: call.request.priority,
+                group,
+                amounts: call.amounts,
+                waits_for,
+                until: gives_up,
+            });
+        }
+        call.waits(until, WaitReason::Capacity, now);
+        Action::Wait { until, why: WaitReason::Capacity }
+    }
+
+    /// The waiting calls for which capacity has come free: resume each with [`Event::Woken`].
+    /// Level-triggered: a call that is not resumed comes back by its own `until`.
+    pub fn wakes(&mut self) -> Vec<CallId> {
+        let (catalog, fleet, now) = (&self.catalog, &self.fleet, self.latest);
+        let linked = |one: DeploymentId, other: DeploymentId| {
+            let provider = catalog.deployment(one).provider;
+            let limited = catalog.provider(provider).limits != Limits::default();
+            limited && provider == catalog.deployment(other).provider
+        };
+        let fits = |id: DeploymentId, amounts: &Amounts| {
+            fleet.health(id).pass(now).is_ok() && fleet.has_room(catalog, id, amounts, now).is_ok()
+        };
+        self.queue.wake(linked, fits)
     }
 
     /// A catalog swap renumbers groups: look the name up again.
@@ -314,6 +363,11 @@ impl Router {
         match choice.retry {
             None => self.budget.deposit(&self.catalog.retry_budget, now),
             Some(_) => self.budget.withdraw(&self.catalog.retry_budget, now),
+        }
+        if !self.queue.is_empty() {
+            let rank = self.queue.rank(call.id, call.request.priority);
+            self.queue.leave(call.id);
+            self.queue.pass(id, rank);
         }
         if let Some(rotation) = self.rotations.get_mut(choice.group.index()) {
             strategy::advance(rotation, &scratch.tier, choice.pick);
@@ -345,9 +399,11 @@ impl Router {
 
     /// Settle a reservation whose lease is over: its host is lost, so what it reserved counts.
     pub(crate) fn sweep(&mut self, now: Timestamp) {
+        self.queue.sweep(now);
         if let Some(held) = self.ledger.expired(now) {
             self.fleet.settle(&self.catalog, &held, &held.amounts, now);
             self.fleet.health_mut(held.deployment).on_no_verdict(held.sent, now);
+            self.queue.release(held.deployment);
         }
     }
 

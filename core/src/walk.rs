@@ -15,6 +15,7 @@ use crate::fleet::Fleet;
 use crate::funnel::{Funnel, Larger, TagRule};
 use crate::id::{DeploymentId, GroupId};
 use crate::inline::Inline;
+use crate::queue::Queue;
 use crate::rejection::{Candidate, RefusalReason, Rejection};
 use crate::retry_budget::{RetryBudget, RetryOf};
 use crate::strategy::{self, Pick, Scene, Survivor};
@@ -31,7 +32,15 @@ const BUSY_POLL: Duration = Duration::from_millis(100);
 pub(crate) enum Step {
     Send(Choice),
     Rank,
-    Wait { until: Timestamp, why: WaitReason },
+    Wait {
+        until: Timestamp,
+        why: WaitReason,
+    },
+    /// Wait for capacity, in the queue.
+    Queue {
+        until: Timestamp,
+        gives_up: Timestamp,
+    },
     Stop(Stop),
     Refuse(RefusalReason),
 }
@@ -84,6 +93,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) fleet: &'a Fleet,
     pub(crate) budget: &'a RetryBudget,
     pub(crate) rotations: &'a [Vec<i64>],
+    pub(crate) queue: &'a Queue,
     pub(crate) now: Timestamp,
 }
 
@@ -110,8 +120,14 @@ impl Walk<'_> {
         match (found, call.history.attempts) {
             (Some(found), 0) => found,
             (Some(found), _) => self.afford(found, RetryOf::OtherMember),
-            (None, 0) => Step::Refuse(census.reason()),
-            (None, _) => self.alone(call, policy, scratch),
+            (None, 0) => {
+                let refused = Step::Refuse(census.reason());
+                self.nobody(call, policy, refused, scratch)
+            }
+            (None, _) => match self.alone(call, policy, scratch) {
+                stop @ Step::Stop(Stop::NobodyLeft) => self.nobody(call, policy, stop, scratch),
+                step => step,
+            },
         }
     }
 
@@ -142,7 +158,7 @@ impl Walk<'_> {
         scratch: &mut Scratch,
     ) -> Option<Step> {
         let last_attempt = call.history.attempts.saturating_add(1) >= policy.retry.max_attempts;
-        let mode = Mode { again: false, probes: !last_attempt, ranked };
+        let mode = Mode { probes: !last_attempt, ranked, ..Mode::UNTRIED };
         let found = self.search(call, mode, census, scratch);
         if found.is_some() || !last_attempt {
             return found;
@@ -154,7 +170,7 @@ impl Walk<'_> {
     /// gates allow, if its fault was a passing one.
     fn alone(&self, call: &mut Call, policy: &Policy, scratch: &mut Scratch) -> Step {
         if call.history.not_before.is_some_and(|time| self.now >= time) {
-            let mode = Mode { again: true, probes: true, ranked: None };
+            let mode = Mode { again: true, ..Mode::UNTRIED };
             if let Some(found) = self.search(call, mode, &mut Census::default(), scratch) {
                 return self.afford(found, RetryOf::SameMember);
             }
@@ -177,6 +193,25 @@ impl Walk<'_> {
         call.history.not_before = Some(not_before);
         let why = if lifts > not_before { WaitReason::RetryAfter } else { WaitReason::Backoff };
         Step::Wait { until, why }
+    }
+
+    /// Nobody is admissible anywhere: a probe before its time, else a place in the queue, else what
+    /// the call ends with.
+    fn nobody(
+        &self,
+        call: &mut Call,
+        policy: &Policy,
+        otherwise: Step,
+        scratch: &mut Scratch,
+    ) -> Step {
+        let mode = Mode { panic: true, ..Mode::UNTRIED };
+        if let Some(found) = self.search(call, mode, &mut Census::default(), scratch) {
+            return match call.history.attempts {
+                0 => found,
+                _ => self.afford(found, RetryOf::OtherMember),
+            };
+        }
+        self.wait_for_capacity(call, policy, otherwise)
     }
 
     /// When the first member that may be tried again is admissible; `None` if there is none.
@@ -241,7 +276,7 @@ impl Walk<'_> {
             small_window = census.small_window;
             census.small_window |= before;
             let found = self.choose(call, visit, group, mode, scratch);
-            if call.trace.is_some() && (found.is_some() || mode.probes) {
+            if call.trace.is_some() && (found.is_some() || (mode.probes && !mode.panic)) {
                 self.record(call, visit, mode, found.as_ref(), scratch);
             }
             if found.is_some() {
@@ -260,7 +295,8 @@ impl Walk<'_> {
         census: &mut Census,
         scratch: &mut Scratch,
     ) {
-        let funnel = self.funnel(call, visit, mode.repeat(call));
+        let mut funnel = self.funnel(call, visit, mode.repeat(call));
+        funnel.panic = mode.panic;
         scratch.survivors.clear();
         for (place, member) in self.catalog.group(visit.group).members.iter().enumerate() {
             match funnel.examine(member) {
@@ -282,7 +318,11 @@ impl Walk<'_> {
         scratch: &mut Scratch,
     ) -> Option<Step> {
         let best = scratch.survivors.iter().map(|one| one.member.tier).min()?;
-        let due = scratch.survivors.iter().find(|one| one.member.tier == best && one.probe);
+        let due = scratch
+            .survivors
+            .iter()
+            .filter(|one| one.probe && (one.member.tier == best || mode.panic))
+            .min_by_key(|one| self.fleet.health(one.member.deployment).breaker.open_until());
         if let Some(due) = due.copied() {
             scratch.tier.clear();
             scratch.tier.push(due);
@@ -326,6 +366,9 @@ impl Walk<'_> {
             tags: TagRule::of(self.catalog, group, &call.request),
             larger_than: call.route.floor.map(|floor| Larger { floor, unknown_passes }),
             tried,
+            panic: false,
+            queue: self.queue,
+            rank: self.queue.rank(call.id, call.request.priority),
             now: self.now,
         }
     }
@@ -361,11 +404,16 @@ pub(crate) struct Mode<'a> {
     again: bool,
     /// Whether a member that is due for its probe survives.
     pub(crate) probes: bool,
+    /// Whether a breaker lets a probe through before its time.
+    pub(crate) panic: bool,
     /// A host's own ranking, if it has been asked.
     ranked: Option<&'a [DeploymentId]>,
 }
 
 impl Mode<'_> {
+    /// Whom the call has not tried, probes included.
+    const UNTRIED: Self = Self { again: false, probes: true, panic: false, ranked: None };
+
     pub(crate) const fn repeat<'c>(&self, call: &'c Call) -> Repeat<'c> {
         if self.again { Repeat::Again(&call.history) } else { Repeat::Untried(&call.history) }
     }
@@ -397,13 +445,13 @@ impl Census {
 }
 
 /// The groups of a pass, in order; grows as groups are looked at and found empty.
-struct Visits {
+pub(crate) struct Visits {
     order: Inline<Visit, MOST_GROUPS>,
     next: usize,
 }
 
 impl Visits {
-    fn of(call: &Call) -> Self {
+    pub(crate) fn of(call: &Call) -> Self {
         let mut order = Inline::new();
         if let Some(group) = call.route.origin {
             order.push(Visit { group, for_context: false });
@@ -413,7 +461,12 @@ impl Visits {
 
     /// The next group to look at. `small_window`: the group before had a member whose window was
     /// too small, which opens its `context_fallbacks` too.
-    fn next(&mut self, walk: &Walk<'_>, call: &Call, small_window: bool) -> Option<Visit> {
+    pub(crate) fn next(
+        &mut self,
+        walk: &Walk<'_>,
+        call: &Call,
+        small_window: bool,
+    ) -> Option<Visit> {
         if let Some(before) = self.next.checked_sub(1).and_then(|index| self.order.get(index)) {
             self.grow(walk.catalog.group(before.group), call.route.path, small_window);
         }

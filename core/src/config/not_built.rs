@@ -39,11 +39,9 @@ const LIST: &[Line] = &[
         text(node).is_none_or(|word| named(word).is_some_and(|(_, own)| strategy(*own).is_none()))
     }),
     Line("groups.*.require", true, NO_EFFECT, any),
-    Line("groups.*.wait", false, "nobody waits for capacity", any),
     Line("groups.*.commit", false, "`first_content` is used", other_commit),
     Line("groups.*.affinity", false, NO_EFFECT, other_affinity),
     Line("routes", true, NO_EFFECT, any),
-    Line("policy.wait", false, "nobody waits for capacity", any),
     Line("policy.commit", false, "`first_content` is used", other_commit),
     Line("policy.affinity", false, NO_EFFECT, other_affinity),
     Line("policy.idempotency", false, NO_EFFECT, any),

@@ -5,7 +5,8 @@ use core::time::Duration;
 use super::fault::Faults;
 use super::policy::{BreakerConfig, PolicyConfig, RetryConfig, ThrottleConfig};
 use crate::catalog::{
-    BreakerPolicy, Policy, PolicyOverride, RetryBudgetPolicy, RetryPolicy, ThrottlePolicy, Timeouts,
+    BreakerPolicy, Policy, PolicyOverride, RetryBudgetPolicy, RetryPolicy, ThrottlePolicy,
+    Timeouts, WaitPolicy,
 };
 use crate::failure::FailureKind;
 
@@ -37,6 +38,7 @@ impl Default for Policy {
                 max_open: seconds(25),
             },
             throttle: ThrottlePolicy { default: seconds(1), max: seconds(300) },
+            wait: WaitPolicy { max: Duration::from_millis(1_500), queue: 1_000 },
             max_fallbacks: 2,
         }
     }
@@ -68,6 +70,10 @@ impl PolicyConfig {
             retry: self.retry.over(&outer.retry, &defaults.retry),
             breaker: self.breaker.over(outer.breaker.over(defaults.breaker)),
             throttle: self.throttle.over(outer.throttle.over(defaults.throttle)),
+            wait: WaitPolicy {
+                max: self.wait.max.or(outer.wait.max).unwrap_or(defaults.wait.max),
+                queue: self.wait.queue.or(outer.wait.queue).unwrap_or(defaults.wait.queue),
+            },
             max_fallbacks: self
                 .max_fallbacks
                 .or(outer.max_fallbacks)

@@ -1,0 +1,102 @@
+//! Waiting for capacity: whether a call that found nobody joins the queue, and until when.
+
+use crate::call::{Call, Repeat};
+use crate::catalog::Policy;
+use crate::id::DeploymentId;
+use crate::rejection::{RefusalReason, Rejection};
+use crate::time::Timestamp;
+use crate::walk::{Step, Visits, Walk};
+
+/// When a call that found nobody could be served.
+#[derive(Clone, Copy, Debug, Default)]
+struct Prospect {
+    /// The earliest time at which somebody has room for it and for all who wait before it.
+    in_turn: Option<Timestamp>,
+    /// The same, if nobody waited before it.
+    by_itself: Option<Timestamp>,
+    /// Somebody is busy; nobody knows for how long.
+    busy: bool,
+}
+
+impl Walk<'_> {
+    /// A place in the queue if capacity is expected before the call gives up, else `otherwise`.
+    pub(crate) fn wait_for_capacity(&self, call: &Call, policy: &Policy, otherwise: Step) -> Step {
+        let refuse = |reason| match call.history.attempts {
+            0 => Step::Refuse(reason),
+            _ => otherwise,
+        };
+        let gives_up = call.history.gives_up.unwrap_or(self.now.plus(policy.wait.max));
+        let gives_up = gives_up.min(call.deadline);
+        let waits = call.history.gives_up.is_some();
+        let prospect = self.prospect(call);
+        let hopeless = !prospect.busy && prospect.by_itself.is_none_or(|time| time > gives_up);
+        if waits && (self.now >= gives_up || hopeless) {
+            return refuse(RefusalReason::WaitTooLong);
+        }
+        if policy.wait.max.is_zero() || hopeless {
+            return otherwise;
+        }
+        if !prospect.busy && prospect.in_turn.is_none_or(|time| time > gives_up) {
+            return refuse(RefusalReason::WaitTooLong);
+        }
+        let most = usize::try_from(policy.wait.queue).unwrap_or(usize::MAX);
+        let length = call.route.origin.map_or(0, |group| self.queue.length(group));
+        if !waits && length >= most {
+            return refuse(RefusalReason::QueueFull);
+        }
+        let until = prospect.in_turn.map_or(gives_up, |time| time.min(gives_up));
+        Step::Queue { until, gives_up }
+    }
+
+    /// The deployments whose capacity the call would wait for.
+    pub(crate) fn waits_for(&self, call: &Call) -> Vec<DeploymentId> {
+        let mut found = Vec::new();
+        self.each_passing(call, |id, _| {
+            if !found.contains(&id) {
+                found.push(id);
+            }
+        });
+        found
+    }
+
+    fn prospect(&self, call: &Call) -> Prospect {
+        let rank = self.queue.rank(call.id, call.request.priority);
+        let mut prospect = Prospect::default();
+        self.each_passing(call, |id, rejection| {
+            let Some(lifts) = rejection.lifts_at() else {
+                prospect.busy = true;
+                return;
+            };
+            let ahead = self.queue.amounts_ahead(id, rank).plus(&call.amounts);
+            let in_turn = match self.fleet.has_room(self.catalog, id, &ahead, self.now) {
+                Err(Rejection::RateLimited { until }) => until.max(lifts),
+                _ => lifts,
+            };
+            prospect.by_itself = earlier(prospect.by_itself, lifts);
+            prospect.in_turn = earlier(prospect.in_turn, in_turn);
+        });
+        prospect
+    }
+
+    /// Every untried candidate whose reason time will lift.
+    fn each_passing(&self, call: &Call, mut visit: impl FnMut(DeploymentId, Rejection)) {
+        let mut visits = Visits::of(call);
+        while let Some(one) = visits.next(self, call, true) {
+            let funnel = self.funnel(call, one, Repeat::Untried(&call.history));
+            for member in &self.catalog.group(one.group).members {
+                match funnel.examine(member) {
+                    Err(rejection)
+                        if rejection.passes() && !call.history.has_tried(member.deployment) =>
+                    {
+                        visit(member.deployment, rejection);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+fn earlier(known: Option<Timestamp>, time: Timestamp) -> Option<Timestamp> {
+    Some(known.map_or(time, |known| known.min(time)))
+}

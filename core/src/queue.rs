@@ -1,0 +1,280 @@
+//! Calls that wait for capacity, in order.
+//!
+//! Rank is priority first, then arrival. A call that finds room nevertheless stands back if one of
+//! higher rank waits for the same deployment; so nobody overtakes by being lucky with the moment. A
+//! head too big for what is left may be passed by smaller ones, eight times. Whoever waits holds
+//! nothing. A release wakes the best head that fits, whatever group it came by; the woken call
+//! decides anew, and keeps its place if it fails.
+
+use core::time::Duration;
+
+use crate::id::{CallId, DeploymentId, GroupId};
+use crate::limit::Amounts;
+use crate::request::Priority;
+use crate::time::Timestamp;
+
+/// How often a head that is too big for what is left may be passed.
+const PASSES: u8 = 8;
+
+/// A ticket whose host is lost keeps its place this much longer than it could have waited.
+const LEASE_GRACE: Duration = Duration::from_secs(1);
+
+/// Who goes first: the lesser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank {
+    priority: Priority,
+    /// The order of arrival; the latest for a call that has not joined.
+    arrival: u64,
+}
+
+impl Rank {
+    /// The rank of a call that has not joined.
+    pub(crate) const fn newcomer(priority: Priority) -> Self {
+        Self { priority, arrival: u64::MAX }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Queue {
+    /// The best rank first.
+    tickets: Vec<Ticket>,
+    /// Where capacity may have come free since the last look.
+    released: Vec<DeploymentId>,
+    arrivals: u64,
+}
+
+/// One waiting call.
+#[derive(Clone, Debug)]
+struct Ticket {
+    call: CallId,
+    rank: Rank,
+    group: GroupId,
+    amounts: Amounts,
+    /// The deployments whose capacity it waits for.
+    waits_for: Vec<DeploymentId>,
+    lease: Timestamp,
+    woken: bool,
+    passed: u8,
+}
+
+/// What a call brings to the queue.
+pub(crate) struct Joining {
+    pub(crate) call: CallId,
+    pub(crate) priority: Priority,
+    pub(crate) group: GroupId,
+    pub(crate) amounts: Amounts,
+    pub(crate) waits_for: Vec<DeploymentId>,
+    /// When it gives up.
+    pub(crate) until: Timestamp,
+}
+
+impl Queue {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.tickets.is_empty()
+    }
+
+    /// How many calls of a group wait.
+    pub(crate) fn length(&self, group: GroupId) -> usize {
+        self.tickets.iter().filter(|ticket| ticket.group == group).count()
+    }
+
+    /// The rank of a call: its own if it waits, else a newcomer's.
+    pub(crate) fn rank(&self, call: CallId, priority: Priority) -> Rank {
+        let ticket = self.tickets.iter().find(|ticket| ticket.call == call);
+        ticket.map_or(Rank::newcomer(priority), |ticket| ticket.rank)
+    }
+
+    /// Whether a call of this rank must stand back at a deployment: somebody of higher rank waits
+    /// for it who would fit, or has been passed often enough.
+    pub(crate) fn keeps(
+        &self,
+        deployment: DeploymentId,
+        rank: Rank,
+        fits: impl Fn(&Amounts) -> bool,
+    ) -> bool {
+        self.ahead(deployment, rank).any(|ticket| ticket.passed >= PASSES || fits(&ticket.amounts))
+    }
+
+    /// What those of higher rank who wait for a deployment will take, together.
+    pub(crate) fn amounts_ahead(&self, deployment: DeploymentId, rank: Rank) -> Amounts {
+        self.ahead(deployment, rank)
+            .fold(Amounts::default(), |sum, ticket| sum.plus(&ticket.amounts))
+    }
+
+    /// Join, or wait on with the same rank.
+    pub(crate) fn join(&mut self, joining: Joining) {
+        let lease = joining.until.plus(LEASE_GRACE);
+        if let Some(ticket) = self.tickets.iter_mut().find(|ticket| ticket.call == joining.call) {
+            // It was woken and failed: whoever comes next may have better luck.
+            self.released.extend(ticket.waits_for.iter().filter(|_| ticket.woken));
+            ticket.woken = false;
+            ticket.waits_for = joining.waits_for;
+            return;
+        }
+        self.arrivals = self.arrivals.saturating_add(1);
+        let rank = Rank { priority: joining.priority, arrival: self.arrivals };
+        let place = self.tickets.partition_point(|ticket| ticket.rank < rank);
+        let Joining { call, group, amounts, waits_for, .. } = joining;
+        let (woken, passed) = (false, 0);
+        let ticket = Ticket { call, rank, group, amounts, waits_for, lease, woken, passed };
+        self.tickets.insert(place, ticket);
+    }
+
+    /// A call waits no more, for whatever reason; what it was woken for may wake another.
+    pub(crate) fn leave(&mut self, call: CallId) {
+        if self.tickets.is_empty() {
+            return;
+        }
+        if let Some(place) = self.tickets.iter().position(|ticket| ticket.call == call) {
+            let ticket = self.tickets.remove(place);
+            self.released.extend(ticket.waits_for);
+        }
+    }
+
+    /// A call of this rank got an attempt at a deployment: those of higher rank who wait for it
+    /// have been passed.
+    pub(crate) fn pass(&mut self, deployment: DeploymentId, rank: Rank) {
+        for ticket in &mut self.tickets {
+            if ticket.rank < rank && ticket.waits_for.contains(&deployment) {
+                ticket.passed = ticket.passed.saturating_add(1);
+            }
+        }
+    }
+
+    /// Capacity may have come free at a deployment.
+    pub(crate) fn release(&mut self, deployment: DeploymentId) {
+        if !self.tickets.is_empty() && !self.released.contains(&deployment) {
+            self.released.push(deployment);
+        }
+    }
+
+    /// The calls to wake: for each deployment where capacity came free, the best head that fits.
+    /// `linked` says whether two deployments share a limit; `fits` whether one has room.
+    pub(crate) fn wake(
+        &mut self,
+        linked: impl Fn(DeploymentId, DeploymentId) -> bool,
+        fits: impl Fn(DeploymentId, &Amounts) -> bool,
+    ) -> Vec<CallId> {
+        let mut woken = Vec::new();
+        for released in core::mem::take(&mut self.released) {
+            for ticket in &mut self.tickets {
+                let place =
+                    ticket.waits_for.iter().find(|id| **id == released || linked(**id, released));
+                let Some(place) = place.copied() else { continue };
+                if ticket.woken {
+                    break;
+                }
+                if fits(place, &ticket.amounts) {
+                    ticket.woken = true;
+                    woken.push(ticket.call);
+                    break;
+                }
+                if ticket.passed >= PASSES {
+                    break;
+                }
+            }
+        }
+        woken
+    }
+
+    /// Drop tickets whose host is lost.
+    pub(crate) fn sweep(&mut self, now: Timestamp) {
+        if !self.tickets.is_empty() {
+            self.tickets.retain(|ticket| now < ticket.lease);
+        }
+    }
+
+    fn ahead(&self, deployment: DeploymentId, rank: Rank) -> impl Iterator<Item = &Ticket> {
+        self.tickets
+            .iter()
+            .take_while(move |ticket| ticket.rank < rank)
+            .filter(move |ticket| ticket.waits_for.contains(&deployment))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const D: DeploymentId = DeploymentId(0);
+
+    fn joining(call: u64, priority: Priority, input: u64) -> Joining {
+        Joining {
+            call: CallId(call),
+            priority,
+            group: GroupId(0),
+            amounts: Amounts { requests: 1, input, output: 0 },
+            waits_for: vec![D],
+            until: Timestamp::from_micros(1_000_000),
+        }
+    }
+
+    fn wake(queue: &mut Queue, left: u64) -> Vec<u64> {
+        queue.release(D);
+        let woken = queue.wake(|_, _| false, |_, amounts| amounts.input <= left);
+        woken.iter().map(|call| call.number()).collect()
+    }
+
+    #[test]
+    fn interactive_goes_before_batch_and_arrival_decides_within() {
+        let mut queue = Queue::default();
+        queue.join(joining(1, Priority::Batch, 1));
+        queue.join(joining(2, Priority::Interactive, 1));
+        queue.join(joining(3, Priority::Interactive, 1));
+        for expected in [2, 3, 1] {
+            assert_eq!(wake(&mut queue, 10), [expected]);
+            queue.leave(CallId(expected));
+        }
+    }
+
+    #[test]
+    fn a_woken_call_that_fails_keeps_its_place() {
+        let mut queue = Queue::default();
+        queue.join(joining(1, Priority::Interactive, 1));
+        queue.join(joining(2, Priority::Interactive, 1));
+        assert_eq!(wake(&mut queue, 10), [1]);
+        assert!(wake(&mut queue, 10).is_empty(), "one at a time");
+        queue.join(joining(1, Priority::Interactive, 1));
+        assert_eq!(wake(&mut queue, 10), [1]);
+    }
+
+    #[test]
+    fn a_big_head_is_passed_eight_times() {
+        let mut queue = Queue::default();
+        queue.join(joining(1, Priority::Interactive, 100));
+        for n in 2..20 {
+            queue.join(joining(n, Priority::Interactive, 1));
+        }
+        let mut passed = 0;
+        while let [call] = wake(&mut queue, 10)[..] {
+            let rank = queue.rank(CallId(call), Priority::Interactive);
+            queue.leave(CallId(call));
+            queue.pass(D, rank);
+            passed += 1;
+        }
+        assert_eq!(passed, 8);
+        assert_eq!(wake(&mut queue, 100), [1]);
+    }
+
+    #[test]
+    fn a_newcomer_stands_back_for_who_fits_and_passes_who_does_not() {
+        let mut queue = Queue::default();
+        queue.join(joining(1, Priority::Interactive, 5));
+        let newcomer = Rank::newcomer(Priority::Interactive);
+        assert!(queue.keeps(D, newcomer, |amounts| amounts.input <= 5));
+        assert!(!queue.keeps(D, newcomer, |amounts| amounts.input <= 4));
+        assert!(!queue.keeps(DeploymentId(1), newcomer, |_| true));
+        let own = queue.rank(CallId(1), Priority::Interactive);
+        assert!(!queue.keeps(D, own, |_| true), "nobody stands back for itself");
+    }
+
+    #[test]
+    fn a_lost_host_keeps_no_place_for_ever() {
+        let mut queue = Queue::default();
+        queue.join(joining(1, Priority::Interactive, 1));
+        queue.sweep(Timestamp::from_micros(1_999_999));
+        assert_eq!(queue.length(GroupId(0)), 1);
+        queue.sweep(Timestamp::from_micros(2_000_000));
+        assert!(queue.is_empty());
+    }
+}
