@@ -1,11 +1,16 @@
 //! Waiting for capacity: whether a call that found nobody joins the queue, and until when.
 
+use crate::action::{Action, WaitReason};
 use crate::call::{Call, Repeat};
-use crate::catalog::Policy;
-use crate::id::DeploymentId;
+use crate::catalog::{Limits, Policy};
+use crate::id::{CallId, DeploymentId};
+use crate::limit::Amounts;
+use crate::queue::Joining;
 use crate::rejection::{RefusalReason, Rejection};
+use crate::router::Router;
 use crate::time::Timestamp;
-use crate::walk::{Step, Visits, Walk};
+use crate::visits::Visits;
+use crate::walk::{Step, Walk};
 
 /// When a call that found nobody could be served.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,6 +99,47 @@ impl Walk<'_> {
                 }
             }
         }
+    }
+}
+
+impl Router {
+    /// Join the queue, or wait on in the same place.
+    pub(crate) fn enqueue(
+        &mut self,
+        call: &mut Call,
+        until: Timestamp,
+        gives_up: Timestamp,
+        now: Timestamp,
+    ) -> Action {
+        let waits_for = self.walk(now).waits_for(call);
+        call.history.gives_up = Some(gives_up);
+        if let Some(group) = call.route.origin {
+            self.queue.join(Joining {
+                call: call.id,
+                priority: call.request.priority,
+                group,
+                amounts: call.amounts,
+                waits_for,
+                until: gives_up,
+            });
+        }
+        call.waits(until, WaitReason::Capacity, now);
+        Action::Wait { until, why: WaitReason::Capacity }
+    }
+
+    /// The waiting calls for which capacity has come free: resume each with [`Event::Woken`](crate::Event::Woken).
+    /// Level-triggered: a call that is not resumed comes back by its own `until`.
+    pub fn wakes(&mut self) -> Vec<CallId> {
+        let (catalog, fleet, now) = (&self.catalog, &self.fleet, self.latest);
+        let linked = |one: DeploymentId, other: DeploymentId| {
+            let provider = catalog.deployment(one).provider;
+            let limited = catalog.provider(provider).limits != Limits::default();
+            limited && provider == catalog.deployment(other).provider
+        };
+        let fits = |id: DeploymentId, amounts: &Amounts| {
+            fleet.health(id).pass(now).is_ok() && fleet.has_room(catalog, id, amounts, now).is_ok()
+        };
+        self.queue.wake(linked, fits)
     }
 }
 

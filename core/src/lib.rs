@@ -57,16 +57,19 @@
 //! `config` turns a document into a [`Catalog`].
 
 mod action;
+mod alone;
 mod breaker;
 mod bucket;
 mod call;
 mod capacity;
 mod catalog;
+mod census;
 mod chance;
 mod change;
 mod config;
 mod cost;
 mod ending;
+mod explain;
 mod failure;
 mod fleet;
 mod funnel;
@@ -90,6 +93,7 @@ mod strategy;
 mod succession;
 mod time;
 mod trace;
+mod visits;
 mod walk;
 mod window;
 

@@ -7,7 +7,8 @@ use crate::catalog::Group;
 use crate::strategy::{self, Survivor};
 use crate::time::Timestamp;
 use crate::trace::{Decision, DecisionResult, TraceEntry, Verdict, VerdictKind};
-use crate::walk::{Mode, Scratch, Step, Visit, Walk};
+use crate::visits::Visit;
+use crate::walk::{Mode, Scratch, Step, Walk};
 
 impl Walk<'_> {
     /// One look at one group: every member once, with one verdict.

@@ -5,18 +5,17 @@
 
 use std::sync::Arc;
 
-use crate::action::{Action, Attempt, Clocks, Event, Misuse, Outcome, WaitReason};
+use crate::action::{Action, Attempt, Clocks, Event, Misuse, Outcome};
 use crate::call::{Call, Flight, History, Path, Phase, Route};
-use crate::catalog::{Catalog, Limits, ModelName, Policy, Timeouts};
+use crate::catalog::{Catalog, ModelName, Policy, Timeouts};
 use crate::chance::{Chance, Seed};
 use crate::cost::Bill;
 use crate::fleet::Fleet;
-use crate::health::Gate;
 use crate::id::{AttemptNo, CallId, DeploymentId};
 use crate::inline::Inline;
 use crate::ledger::{Held, Ledger};
 use crate::limit::Amounts;
-use crate::queue::{Joining, Queue};
+use crate::queue::Queue;
 use crate::record;
 use crate::rejection::Refusal;
 use crate::request::Request;
@@ -158,56 +157,6 @@ impl Router {
         }
     }
 
-    /// What would become of this request, and why: the record of a call that is never made.
-    /// Reserves nothing and moves no counter.
-    pub fn explain(&self, request: &Request, seed: Seed, now: Timestamp) -> Trace {
-        let now = now.max(self.latest);
-        let request = Request { trace: true, ..request.clone() };
-        let mut call = self.open(request, seed, now);
-        match self.walk(now).next(&mut call, None, &mut Scratch::default()) {
-            Step::Send(_) | Step::Rank => {}
-            Step::Wait { until, why } => call.waits(until, why, now),
-            Step::Queue { until, .. } => call.waits(until, WaitReason::Capacity, now),
-            Step::Stop(_) => {}
-            Step::Refuse(reason) => {
-                let (candidates, retry_at) = self.walk(now).rejections(&call);
-                let outcome =
-                    Outcome::Refused(Refusal { reason, retry_at, candidates, denied: None });
-                call.note(|| record::finished(&outcome, now));
-            }
-        }
-        call.take_trace().unwrap_or_default()
-    }
-
-    /// The catalog in force.
-    pub const fn catalog(&self) -> &Arc<Catalog> {
-        &self.catalog
-    }
-
-    /// Whether a deployment takes traffic, and if not, why and until when.
-    pub fn gate(&self, id: DeploymentId, now: Timestamp) -> Gate {
-        let now = now.max(self.latest);
-        let configured = self.catalog.deployments.get(id.index());
-        match (configured, self.fleet.find(id)) {
-            (Some(deployment), Some(health))
-                if deployment.blocked.is_none() && !deployment.retired =>
-            {
-                health.gate(now)
-            }
-            _ => Gate::Blocked,
-        }
-    }
-
-    /// Calls in flight at a deployment.
-    pub fn in_flight(&self, id: DeploymentId) -> u32 {
-        self.fleet.find(id).map_or(0, |health| health.meter.in_flight())
-    }
-
-    /// Open reservations, over all deployments.
-    pub const fn reserved(&self) -> usize {
-        self.ledger.len()
-    }
-
     pub(crate) fn walk(&self, now: Timestamp) -> Walk<'_> {
         Walk {
             catalog: &self.catalog,
@@ -220,7 +169,7 @@ impl Router {
     }
 
     /// A call that has been resolved and has done nothing yet.
-    fn open(&self, request: Request, seed: Seed, now: Timestamp) -> Call {
+    pub(crate) fn open(&self, request: Request, seed: Seed, now: Timestamp) -> Call {
         let resolution = self.catalog.resolve(&request.model);
         let origin = resolution.as_ref().map(|found| found.group);
         let own = origin
@@ -297,45 +246,6 @@ impl Router {
         }
         self.scratch = scratch;
         action
-    }
-
-    /// Join the queue, or wait on in the same place.
-    fn enqueue(
-        &mut self,
-        call: &mut Call,
-        until: Timestamp,
-        gives_up: Timestamp,
-        now: Timestamp,
-    ) -> Action {
-        let waits_for = self.walk(now).waits_for(call);
-        call.history.gives_up = Some(gives_up);
-        if let Some(group) = call.route.origin {
-            self.queue.join(Joining {
-                call: call.id,
-                priority: call.request.priority,
-                group,
-                amounts: call.amounts,
-                waits_for,
-                until: gives_up,
-            });
-        }
-        call.waits(until, WaitReason::Capacity, now);
-        Action::Wait { until, why: WaitReason::Capacity }
-    }
-
-    /// The waiting calls for which capacity has come free: resume each with [`Event::Woken`].
-    /// Level-triggered: a call that is not resumed comes back by its own `until`.
-    pub fn wakes(&mut self) -> Vec<CallId> {
-        let (catalog, fleet, now) = (&self.catalog, &self.fleet, self.latest);
-        let linked = |one: DeploymentId, other: DeploymentId| {
-            let provider = catalog.deployment(one).provider;
-            let limited = catalog.provider(provider).limits != Limits::default();
-            limited && provider == catalog.deployment(other).provider
-        };
-        let fits = |id: DeploymentId, amounts: &Amounts| {
-            fleet.health(id).pass(now).is_ok() && fleet.has_room(catalog, id, amounts, now).is_ok()
-        };
-        self.queue.wake(linked, fits)
     }
 
     /// A catalog swap renumbers groups: look the name up again.

@@ -5,27 +5,20 @@
 //! lists, breadth first, each group once per pass, which also ends any cycle. One `max_attempts`, one
 //! deadline and one retry budget span all three.
 
-use core::time::Duration;
-
 use crate::action::{Stop, WaitReason};
-use crate::call::{Call, Path, Repeat};
+use crate::call::{Call, Repeat};
 use crate::catalog::{Catalog, Group, Member, Policy, Strategy};
+use crate::census::Census;
 use crate::failure::{FallbackSteps, OtherMembers};
 use crate::fleet::Fleet;
 use crate::funnel::{Funnel, Larger, TagRule};
 use crate::id::{DeploymentId, GroupId};
-use crate::inline::Inline;
 use crate::queue::Queue;
 use crate::rejection::{Candidate, RefusalReason, Rejection};
 use crate::retry_budget::{RetryBudget, RetryOf};
 use crate::strategy::{self, Pick, Scene, Survivor};
-use crate::time::{Timestamp, micros};
-
-/// Groups looked at in one pass, at most.
-const MOST_GROUPS: usize = 32;
-
-/// How often a busy lone member is asked again whether it has a slot.
-const BUSY_POLL: Duration = Duration::from_millis(100);
+use crate::time::Timestamp;
+use crate::visits::{Visit, Visits};
 
 /// What the call does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,27 +57,6 @@ pub(crate) struct Scratch {
     survivors: Vec<Survivor>,
     /// Those of them that the strategy chose from.
     pub(crate) tier: Vec<Survivor>,
-}
-
-/// Why nobody was admissible, over every group of a pass.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Census {
-    /// The earliest time at which somebody's reason lifts.
-    pub(crate) earliest: Option<Timestamp>,
-    limited: bool,
-    broken: bool,
-    /// The permanent reason furthest down the funnel: the filter that removed the last candidate.
-    deepest: Option<Rejection>,
-    /// Somebody's window was too small.
-    small_window: bool,
-}
-
-/// One group of a pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Visit {
-    pub(crate) group: GroupId,
-    /// It stands in a list for larger windows, where an unknown window passes.
-    for_context: bool,
 }
 
 /// Everything a decision looks at.
@@ -166,35 +138,6 @@ impl Walk<'_> {
         self.search(call, Mode { probes: true, ..mode }, census, scratch)
     }
 
-    /// Nobody untried is admissible: the same member again, after its back-off and not before its
-    /// gates allow, if its fault was a passing one.
-    fn alone(&self, call: &mut Call, policy: &Policy, scratch: &mut Scratch) -> Step {
-        if call.history.not_before.is_some_and(|time| self.now >= time) {
-            let mode = Mode { again: true, ..Mode::UNTRIED };
-            if let Some(found) = self.search(call, mode, &mut Census::default(), scratch) {
-                return self.afford(found, RetryOf::SameMember);
-            }
-        }
-        let Some(lifts) = self.same_lifts(call) else { return Step::Stop(Stop::NobodyLeft) };
-        let not_before = match call.history.not_before {
-            Some(time) => time,
-            None => self.now.plus(self.backoff(call, policy)),
-        };
-        let until = not_before.max(lifts);
-        if until.since(self.now) > policy.retry.longest_wait {
-            return Step::Stop(Stop::NobodyLeft);
-        }
-        if until >= call.deadline {
-            return Step::Stop(Stop::Deadline);
-        }
-        if !self.budget.allows(&self.catalog.retry_budget, RetryOf::SameMember, self.now) {
-            return Step::Stop(Stop::RetryBudget);
-        }
-        call.history.not_before = Some(not_before);
-        let why = if lifts > not_before { WaitReason::RetryAfter } else { WaitReason::Backoff };
-        Step::Wait { until, why }
-    }
-
     /// Nobody is admissible anywhere: a probe before its time, else a place in the queue, else what
     /// the call ends with.
     fn nobody(
@@ -214,42 +157,7 @@ impl Walk<'_> {
         self.wait_for_capacity(call, policy, otherwise)
     }
 
-    /// When the first member that may be tried again is admissible; `None` if there is none.
-    fn same_lifts(&self, call: &Call) -> Option<Timestamp> {
-        let mut earliest: Option<Timestamp> = None;
-        let mut visits = Visits::of(call);
-        while let Some(visit) = visits.next(self, call, false) {
-            let group = self.catalog.group(visit.group);
-            let funnel = self.funnel(call, visit, Repeat::Again(&call.history));
-            for member in &group.members {
-                if !call.history.may_repeat(member.deployment) {
-                    continue;
-                }
-                let lifts = match funnel.examine(member) {
-                    Ok(_) => self.now,
-                    Err(rejection) if rejection.passes() => {
-                        let busy = self.now.plus(BUSY_POLL);
-                        rejection.lifts_at().unwrap_or(busy)
-                    }
-                    Err(_) => continue,
-                };
-                earliest = Some(earliest.map_or(lifts, |earliest| earliest.min(lifts)));
-            }
-        }
-        earliest
-    }
-
-    /// Full jitter: anything up to the base, doubled with each attempt, at most the cap.
-    fn backoff(&self, call: &mut Call, policy: &Policy) -> Duration {
-        let doublings = call.history.attempts.saturating_sub(1);
-        let factor = 1u64.checked_shl(doublings).unwrap_or(u64::MAX);
-        let most = micros(policy.retry.backoff_base)
-            .saturating_mul(factor)
-            .min(micros(policy.retry.backoff_cap));
-        Duration::from_micros(call.chance.below(most.saturating_add(1)))
-    }
-
-    fn afford(&self, found: Step, of: RetryOf) -> Step {
+    pub(crate) fn afford(&self, found: Step, of: RetryOf) -> Step {
         let Step::Send(choice) = found else { return found };
         if self.budget.allows(&self.catalog.retry_budget, of, self.now) {
             Step::Send(Choice { retry: Some(of), ..choice })
@@ -259,7 +167,7 @@ impl Walk<'_> {
     }
 
     /// One pass over the groups that are open to the call.
-    fn search(
+    pub(crate) fn search(
         &self,
         call: &mut Call,
         mode: Mode<'_>,
@@ -401,116 +309,22 @@ impl Walk<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct Mode<'a> {
     /// Only members that were tried and may be tried again, instead of only untried ones.
-    again: bool,
+    pub(crate) again: bool,
     /// Whether a member that is due for its probe survives.
     pub(crate) probes: bool,
     /// Whether a breaker lets a probe through before its time.
     pub(crate) panic: bool,
     /// A host's own ranking, if it has been asked.
-    ranked: Option<&'a [DeploymentId]>,
+    pub(crate) ranked: Option<&'a [DeploymentId]>,
 }
 
 impl Mode<'_> {
     /// Whom the call has not tried, probes included.
-    const UNTRIED: Self = Self { again: false, probes: true, panic: false, ranked: None };
+    pub(crate) const UNTRIED: Self =
+        Self { again: false, probes: true, panic: false, ranked: None };
 
     pub(crate) const fn repeat<'c>(&self, call: &'c Call) -> Repeat<'c> {
         if self.again { Repeat::Again(&call.history) } else { Repeat::Untried(&call.history) }
-    }
-}
-
-impl Census {
-    fn count(&mut self, rejection: Rejection, now: Timestamp) {
-        if rejection.passes() {
-            self.limited |= rejection.is_limit();
-            self.broken |= !rejection.is_limit();
-            // Nobody knows when a busy member will be free: a second is a fair guess.
-            let lifts = rejection.lifts_at().unwrap_or(now.plus(Duration::from_secs(1)));
-            self.earliest = Some(self.earliest.map_or(lifts, |earliest| earliest.min(lifts)));
-        } else {
-            self.small_window |= matches!(rejection, Rejection::ContextTooSmall { .. });
-            self.deepest = self.deepest.max(Some(rejection));
-        }
-    }
-
-    /// Everybody limited is 429, anybody broken is 503, and a permanent reason names its filter.
-    fn reason(&self) -> RefusalReason {
-        match (self.limited, self.broken, self.deepest) {
-            (_, true, _) => RefusalReason::Unavailable,
-            (true, false, _) => RefusalReason::RateLimited,
-            (false, false, Some(rejection)) => RefusalReason::NoCandidate(rejection),
-            (false, false, None) => RefusalReason::Unavailable,
-        }
-    }
-}
-
-/// The groups of a pass, in order; grows as groups are looked at and found empty.
-pub(crate) struct Visits {
-    order: Inline<Visit, MOST_GROUPS>,
-    next: usize,
-}
-
-impl Visits {
-    pub(crate) fn of(call: &Call) -> Self {
-        let mut order = Inline::new();
-        if let Some(group) = call.route.origin {
-            order.push(Visit { group, for_context: false });
-        }
-        Self { order, next: 0 }
-    }
-
-    /// The next group to look at. `small_window`: the group before had a member whose window was
-    /// too small, which opens its `context_fallbacks` too.
-    pub(crate) fn next(
-        &mut self,
-        walk: &Walk<'_>,
-        call: &Call,
-        small_window: bool,
-    ) -> Option<Visit> {
-        if let Some(before) = self.next.checked_sub(1).and_then(|index| self.order.get(index)) {
-            self.grow(walk.catalog.group(before.group), call.route.path, small_window);
-        }
-        loop {
-            let visit = self.order.get(self.next)?;
-            self.next += 1;
-            if Self::open(walk, call, visit) {
-                return Some(visit);
-            }
-            self.grow(walk.catalog.group(visit.group), call.route.path, false);
-        }
-    }
-
-    fn open(walk: &Walk<'_>, call: &Call, visit: Visit) -> bool {
-        let Some(origin) = call.route.origin else { return false };
-        if visit.group == origin {
-            return call.route.path != Path::Content;
-        }
-        let most = walk.catalog.group(origin).policy.max_fallbacks;
-        call.route.fallbacks.contains(visit.group) || call.route.fallback_count < most
-    }
-
-    fn grow(&mut self, group: &Group, path: Path, small_window: bool) {
-        match path {
-            Path::Content => self.add(&group.content_fallbacks, false),
-            Path::Context => {
-                self.add(&group.context_fallbacks, true);
-                self.add(&group.fallbacks, false);
-            }
-            Path::General => {
-                if small_window {
-                    self.add(&group.context_fallbacks, true);
-                }
-                self.add(&group.fallbacks, false);
-            }
-        }
-    }
-
-    fn add(&mut self, groups: &[GroupId], for_context: bool) {
-        for group in groups {
-            if !self.order.iter().any(|visit| visit.group == *group) {
-                self.order.push(Visit { group: *group, for_context });
-            }
-        }
     }
 }
 

@@ -110,7 +110,7 @@ impl Record {
                 report.retry_after = wait(*retry_at);
                 candidates = last;
             }
-            Outcome::Cancelled { usage } => {
+            Outcome::Cancelled { usage, .. } => {
                 report.usage = Some(*usage);
                 report.status = None;
             }

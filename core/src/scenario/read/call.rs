@@ -105,6 +105,7 @@ fn request(fields: &mut Fields<'_>) -> Request {
             .read("priority", |value| value.choice("priority", &PRIORITIES))
             .unwrap_or_default(),
         deadline: fields.read("deadline", Value::duration),
+        caller: None,
         trace: true,
     }
 }

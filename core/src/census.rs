@@ -1,0 +1,44 @@
+//! Why nobody was admissible: what a pass learns from the candidates it loses.
+
+use core::time::Duration;
+
+use crate::rejection::{RefusalReason, Rejection};
+use crate::time::Timestamp;
+
+/// Why nobody was admissible, over every group of a pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Census {
+    /// The earliest time at which somebody's reason lifts.
+    pub(crate) earliest: Option<Timestamp>,
+    limited: bool,
+    broken: bool,
+    /// The permanent reason furthest down the funnel: the filter that removed the last candidate.
+    deepest: Option<Rejection>,
+    /// Somebody's window was too small.
+    pub(crate) small_window: bool,
+}
+
+impl Census {
+    pub(crate) fn count(&mut self, rejection: Rejection, now: Timestamp) {
+        if rejection.passes() {
+            self.limited |= rejection.is_limit();
+            self.broken |= !rejection.is_limit();
+            // Nobody knows when a busy member will be free: a second is a fair guess.
+            let lifts = rejection.lifts_at().unwrap_or(now.plus(Duration::from_secs(1)));
+            self.earliest = Some(self.earliest.map_or(lifts, |earliest| earliest.min(lifts)));
+        } else {
+            self.small_window |= matches!(rejection, Rejection::ContextTooSmall { .. });
+            self.deepest = self.deepest.max(Some(rejection));
+        }
+    }
+
+    /// Everybody limited is 429, anybody broken is 503, and a permanent reason names its filter.
+    pub(crate) fn reason(&self) -> RefusalReason {
+        match (self.limited, self.broken, self.deepest) {
+            (_, true, _) => RefusalReason::Unavailable,
+            (true, false, _) => RefusalReason::RateLimited,
+            (false, false, Some(rejection)) => RefusalReason::NoCandidate(rejection),
+            (false, false, None) => RefusalReason::Unavailable,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Looking without touching: what would become of a request, and what state things are in.
+
+use std::sync::Arc;
+
+use crate::action::{Outcome, WaitReason};
+use crate::catalog::Catalog;
+use crate::chance::Seed;
+use crate::health::Gate;
+use crate::id::DeploymentId;
+use crate::record;
+use crate::rejection::Refusal;
+use crate::request::Request;
+use crate::router::Router;
+use crate::time::Timestamp;
+use crate::trace::Trace;
+use crate::walk::{Scratch, Step};
+
+impl Router {
+    /// What would become of this request, and why: the record of a call that is never made.
+    /// Reserves nothing and moves no counter.
+    pub fn explain(&self, request: &Request, seed: Seed, now: Timestamp) -> Trace {
+        let now = now.max(self.latest);
+        let request = Request { trace: true, ..request.clone() };
+        let mut call = self.open(request, seed, now);
+        match self.walk(now).next(&mut call, None, &mut Scratch::default()) {
+            Step::Send(_) | Step::Rank => {}
+            Step::Wait { until, why } => call.waits(until, why, now),
+            Step::Queue { until, .. } => call.waits(until, WaitReason::Capacity, now),
+            Step::Stop(_) => {}
+            Step::Refuse(reason) => {
+                let (candidates, retry_at) = self.walk(now).rejections(&call);
+                let outcome =
+                    Outcome::Refused(Refusal { reason, retry_at, candidates, denied: None });
+                call.note(|| record::finished(&outcome, now));
+            }
+        }
+        call.take_trace().unwrap_or_default()
+    }
+
+    /// The catalog in force.
+    pub const fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Whether a deployment takes traffic, and if not, why and until when.
+    pub fn gate(&self, id: DeploymentId, now: Timestamp) -> Gate {
+        let now = now.max(self.latest);
+        let configured = self.catalog.deployments.get(id.index());
+        match (configured, self.fleet.find(id)) {
+            (Some(deployment), Some(health))
+                if deployment.blocked.is_none() && !deployment.retired =>
+            {
+                health.gate(now)
+            }
+            _ => Gate::Blocked,
+        }
+    }
+
+    /// Calls in flight at a deployment.
+    pub fn in_flight(&self, id: DeploymentId) -> u32 {
+        self.fleet.find(id).map_or(0, |health| health.meter.in_flight())
+    }
+
+    /// Open reservations, over all deployments.
+    pub const fn reserved(&self) -> usize {
+        self.ledger.len()
+    }
+}
