@@ -25,6 +25,7 @@ impl Router {
     ) -> Action {
         let health = self.fleet.health_mut(flight.deployment);
         health.on_ready(&flight.breaker, flight.sent, now);
+        self.hear(&flight, true, now);
         self.learn_quota(&flight, quota, now);
         self.queue.release(flight.deployment);
         call.phase = Phase::Relaying { flight, usage };
@@ -46,7 +47,7 @@ impl Router {
         // host's to say.
         let kind = match failure.kind {
             FailureKind::BrokenStream => FailureKind::Server,
-            kind => kind,
+            kind => self.whose(&flight, kind, now),
         };
         let failure = Failure { kind, ..failure };
         self.blame(call, &flight, &failure, now);
@@ -130,6 +131,26 @@ impl Router {
         let cost = call.cost();
         let outcome = Outcome::Exhausted { last, by, why, attempts, retry_at, candidates, cost };
         finish(call, outcome, now)
+    }
+
+    /// Whose fault a failure to connect is: ours, if unrelated providers fail to connect too.
+    fn whose(&mut self, flight: &Flight, kind: FailureKind, now: Timestamp) -> FailureKind {
+        match kind {
+            FailureKind::Connect => {
+                self.hear(flight, false, now);
+                if self.own_fault.since().is_some() { FailureKind::Local } else { kind }
+            }
+            FailureKind::Local | FailureKind::FirstTokenTimeout | FailureKind::TotalTimeout => kind,
+            answered => {
+                self.hear(flight, true, now);
+                answered
+            }
+        }
+    }
+
+    fn hear(&mut self, flight: &Flight, connected: bool, now: Timestamp) {
+        let provider = self.catalog.deployment(flight.deployment).provider;
+        self.own_fault.hear(flight.deployment, provider, connected, now);
     }
 
     /// Tell health, and write the failure into the record.

@@ -61,6 +61,12 @@ impl Router {
         self.fleet.find(id).map_or(0, |health| health.meter.in_flight())
     }
 
+    /// Since when failures to connect have been our own fault: unrelated providers fail together.
+    /// While this lasts they count against nobody; hosts warn once.
+    pub const fn own_fault(&self) -> Option<Timestamp> {
+        self.own_fault.since()
+    }
+
     /// Open reservations, over all deployments.
     pub const fn reserved(&self) -> usize {
         self.ledger.len()

@@ -26,6 +26,8 @@ pub(crate) struct Funnel<'a> {
     pub(crate) tried: Repeat<'a>,
     /// Whether a breaker lets a probe through before its time.
     pub(crate) panic: bool,
+    /// Whether an active probe that found it down is passed over.
+    pub(crate) despite_probes: bool,
     pub(crate) queue: &'a Queue,
     /// The call's rank in the queue.
     pub(crate) rank: Rank,
@@ -83,6 +85,9 @@ impl Funnel<'_> {
         let health = self.fleet.health(member.deployment);
         let probe =
             if self.panic { health.pass_in_panic(self.now) } else { health.pass(self.now) }?;
+        if health.probe_down && !self.despite_probes {
+            return Err(Rejection::ProbeDown);
+        }
         self.has_room(member.deployment)?;
         if self.tried.forbids(member.deployment) { Err(Rejection::Tried) } else { Ok(probe) }
     }

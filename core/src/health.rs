@@ -20,6 +20,8 @@ pub(crate) struct Health {
     throttle: Throttle,
     /// Blocked by an operator, until unblocked.
     pub(crate) blocked: bool,
+    /// The last active probe found it down.
+    pub(crate) probe_down: bool,
     pub(crate) meter: Meter,
     /// Something a peer should know has changed since the last drain.
     pub(crate) changed: bool,
@@ -81,6 +83,7 @@ impl Health {
             breaker: Breaker::closed(now),
             throttle: Throttle::default(),
             blocked: false,
+            probe_down: false,
             meter: Meter::full(limits, now),
             changed: false,
         }
@@ -146,6 +149,8 @@ impl Health {
     /// First content: the deployment works.
     pub(crate) fn on_ready(&mut self, policy: &BreakerPolicy, sent: Sent, now: Timestamp) {
         self.throttle.untold = 0;
+        // Real content is better evidence than any probe.
+        self.probe_down = false;
         if sent.epoch == self.breaker.epoch() {
             self.breaker.good(policy, now);
             self.changed |= sent.probe;
@@ -221,6 +226,7 @@ impl Health {
     pub(crate) fn clear(&mut self, now: Timestamp) {
         self.breaker.clear(now);
         self.throttle = Throttle::default();
+        self.probe_down = false;
         self.changed = true;
     }
 

@@ -80,6 +80,7 @@ mod ledger;
 mod limit;
 mod node;
 mod notice;
+mod own_fault;
 mod queue;
 mod record;
 mod rejection;

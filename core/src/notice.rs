@@ -20,6 +20,13 @@ pub enum Notice {
     Unblock(DeploymentId),
     /// An operator clears breaker and throttle: the past is forgotten.
     Clear(DeploymentId),
+    /// The result of an active probe.
+    Probe {
+        /// Which deployment was probed.
+        deployment: DeploymentId,
+        /// Whether it answered as it should.
+        up: bool,
+    },
     /// A peer's news about a deployment.
     Change(Change),
 }
@@ -37,6 +44,12 @@ impl Router {
                 if let Some(health) = self.fleet.find_mut(id) {
                     health.clear(now);
                     self.queue.release(id);
+                }
+            }
+            Notice::Probe { deployment, up } => {
+                if let Some(health) = self.fleet.find_mut(deployment) {
+                    health.probe_down = !up;
+                    self.queue.release(deployment);
                 }
             }
             Notice::Change(change) => self.absorb(&change, now),

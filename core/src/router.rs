@@ -15,6 +15,7 @@ use crate::id::{AttemptNo, CallId, DeploymentId};
 use crate::inline::Inline;
 use crate::ledger::{Held, Ledger};
 use crate::limit::Amounts;
+use crate::own_fault::OwnFault;
 use crate::queue::Queue;
 use crate::record;
 use crate::rejection::Refusal;
@@ -53,6 +54,7 @@ pub struct Router {
     pub(crate) rotations: Vec<Vec<i64>>,
     /// The calls that wait for capacity.
     pub(crate) queue: Queue,
+    pub(crate) own_fault: OwnFault,
     /// The latest time seen: time never runs backwards here.
     pub(crate) latest: Timestamp,
     calls: u64,
@@ -70,6 +72,7 @@ impl Router {
             revision: 0,
             ledger: Ledger::default(),
             queue: Queue::default(),
+            own_fault: OwnFault::default(),
             latest: now,
             calls: 0,
             scratch: Scratch::default(),

@@ -138,8 +138,8 @@ impl Walk<'_> {
         self.search(call, Mode { probes: true, ..mode }, census, scratch)
     }
 
-    /// Nobody is admissible anywhere: a probe before its time, else a place in the queue, else what
-    /// the call ends with.
+    /// Nobody is admissible anywhere: somebody whom only an active probe keeps out, else a breaker's
+    /// probe before its time, else a place in the queue, else what the call ends with.
     fn nobody(
         &self,
         call: &mut Call,
@@ -147,12 +147,15 @@ impl Walk<'_> {
         otherwise: Step,
         scratch: &mut Scratch,
     ) -> Step {
-        let mode = Mode { panic: true, ..Mode::UNTRIED };
-        if let Some(found) = self.search(call, mode, &mut Census::default(), scratch) {
-            return match call.history.attempts {
-                0 => found,
-                _ => self.afford(found, RetryOf::OtherMember),
-            };
+        let despite_probes = Mode { despite_probes: true, ..Mode::UNTRIED };
+        let panic = Mode { panic: true, ..despite_probes };
+        for mode in [despite_probes, panic] {
+            if let Some(found) = self.search(call, mode, &mut Census::default(), scratch) {
+                return match call.history.attempts {
+                    0 => found,
+                    _ => self.afford(found, RetryOf::OtherMember),
+                };
+            }
         }
         self.wait_for_capacity(call, policy, otherwise)
     }
@@ -184,7 +187,7 @@ impl Walk<'_> {
             small_window = census.small_window;
             census.small_window |= before;
             let found = self.choose(call, visit, group, mode, scratch);
-            if call.trace.is_some() && (found.is_some() || (mode.probes && !mode.panic)) {
+            if call.trace.is_some() && (found.is_some() || (mode.probes && !mode.despite_probes)) {
                 self.record(call, visit, mode, found.as_ref(), scratch);
             }
             if found.is_some() {
@@ -205,6 +208,7 @@ impl Walk<'_> {
     ) {
         let mut funnel = self.funnel(call, visit, mode.repeat(call));
         funnel.panic = mode.panic;
+        funnel.despite_probes = mode.despite_probes;
         scratch.survivors.clear();
         for (place, member) in self.catalog.group(visit.group).members.iter().enumerate() {
             match funnel.examine(member) {
@@ -275,6 +279,7 @@ impl Walk<'_> {
             larger_than: call.route.floor.map(|floor| Larger { floor, unknown_passes }),
             tried,
             panic: false,
+            despite_probes: false,
             queue: self.queue,
             rank: self.queue.rank(call.id, call.request.priority),
             now: self.now,
@@ -314,6 +319,8 @@ pub(crate) struct Mode<'a> {
     pub(crate) probes: bool,
     /// Whether a breaker lets a probe through before its time.
     pub(crate) panic: bool,
+    /// Whether an active probe that found a member down is passed over.
+    pub(crate) despite_probes: bool,
     /// A host's own ranking, if it has been asked.
     pub(crate) ranked: Option<&'a [DeploymentId]>,
 }
@@ -321,7 +328,7 @@ pub(crate) struct Mode<'a> {
 impl Mode<'_> {
     /// Whom the call has not tried, probes included.
     pub(crate) const UNTRIED: Self =
-        Self { again: false, probes: true, panic: false, ranked: None };
+        Self { again: false, probes: true, panic: false, despite_probes: false, ranked: None };
 
     pub(crate) const fn repeat<'c>(&self, call: &'c Call) -> Repeat<'c> {
         if self.again { Repeat::Again(&call.history) } else { Repeat::Untried(&call.history) }

@@ -257,15 +257,36 @@ fn kind_named(name: &str) -> Option<FailureKind> {
     FailureKind::ALL.into_iter().find(|kind| kind.name() == name)
 }
 
+/// `allowed_fails` and `cooldown_time` are LiteLLM's words: so many failures in a row are allowed and
+/// the next one trips, and the open time does not grow.
 fn breaker(value: &Value<'_>) -> BreakerConfig {
-    value.fields(|map| BreakerConfig {
+    value.fields(|map| {
+        let mut breaker = own_breaker(map);
+        if let Some(fails) = map.read("allowed_fails", Value::count32) {
+            if breaker.consecutive.is_some() {
+                map.fault("has both `allowed_fails` and `consecutive`: keep one");
+            }
+            breaker.consecutive = Some(fails.saturating_add(1));
+        }
+        if let Some(time) = map.read("cooldown_time", Value::duration) {
+            if breaker.open.is_some() || breaker.max_open.is_some() {
+                map.fault("has `cooldown_time` beside `open` or `max_open`: keep one of the two");
+            }
+            (breaker.open, breaker.max_open) = (Some(time), Some(time));
+        }
+        breaker
+    })
+}
+
+fn own_breaker(map: &mut Fields<'_>) -> BreakerConfig {
+    BreakerConfig {
         consecutive: map.read("consecutive", Value::count32),
         failure_ppm: map.read("failure_ratio", Value::ppm),
         min_calls: map.read("min_calls", Value::count32),
         window: map.read("window", Value::duration),
         open: map.read("open", Value::duration),
         max_open: map.read("max_open", Value::duration),
-    })
+    }
 }
 
 fn throttle(value: &Value<'_>) -> ThrottleConfig {

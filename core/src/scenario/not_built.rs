@@ -41,7 +41,7 @@ const fn keys(section: Section) -> &'static [&'static str] {
             "prefer",
         ],
         Section::CallExpect => &["rule", "cost"],
-        Section::Control => &["probe", "store", "partition", "skew", "replica"],
+        Section::Control => &["store", "partition", "skew", "replica"],
         Section::RunExpect => &["cost"],
         Section::State => &["replica"],
     }

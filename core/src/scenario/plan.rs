@@ -56,6 +56,8 @@ pub(super) enum Intervention {
     Clear(String),
     Block(String),
     Unblock(String),
+    /// The results of active probes.
+    Probe(Vec<(String, bool)>),
     /// Snapshot, drop, restore; calls in flight are lost.
     Restart,
     /// The host's clock steps, by this many microseconds.

@@ -174,6 +174,14 @@ impl<'s> World<'s> {
             Intervention::Clear(name) => self.named(name).map(Notice::Clear),
             Intervention::Block(name) => self.named(name).map(Notice::Block),
             Intervention::Unblock(name) => self.named(name).map(Notice::Unblock),
+            Intervention::Probe(results) => {
+                for (name, up) in results {
+                    if let Some(deployment) = self.named(name) {
+                        self.router.notice(Notice::Probe { deployment, up: *up }, clock);
+                    }
+                }
+                None
+            }
             Intervention::Clock(step) => {
                 self.skew = self.skew.saturating_add(*step);
                 None

@@ -14,7 +14,7 @@ pub(super) fn control(value: &Value<'_>, names: &Names, reloads: &mut Reloads) -
         let found = interventions(fields, names, reloads);
         if found.len() != 1 {
             fields.fault(
-                "needs exactly one of `reload`, `clear`, `block`, `unblock`, `restart`, `clock`",
+                "needs exactly one of `reload`, `clear`, `block`, `unblock`, `probe`, `restart`, `clock`",
             );
         }
         Some(Control { at: at?, what: found.into_iter().next()?? })
@@ -36,6 +36,9 @@ fn interventions(
             found.push(names.deployment(&value).map(command));
         }
     }
+    if let Some(value) = fields.get("probe") {
+        found.push(Some(Intervention::Probe(probes(&value, names))));
+    }
     if let Some(value) = fields.get("restart") {
         found.push(restart(&value));
     }
@@ -43,6 +46,19 @@ fn interventions(
         found.push(step(&value).map(Intervention::Clock));
     }
     found
+}
+
+/// `{ id: ok | fail }`.
+fn probes(value: &Value<'_>, names: &Names) -> Vec<(String, bool)> {
+    let results = value.named(|name, result| {
+        let up = result.choice("probe result", &[("ok", true), ("fail", false)])?;
+        if !names.known(name) {
+            result.unknown("deployment", name, names.deployments());
+            return None;
+        }
+        Some(up)
+    });
+    results.into_iter().filter_map(|(name, up)| Some((name, up?))).collect()
 }
 
 fn restart(value: &Value<'_>) -> Option<Intervention> {
