@@ -1,0 +1,134 @@
+//! The router together with the configuration that a host needs besides it.
+
+use std::sync::Arc;
+
+use pointsman_core::{
+    Call, Config, DeploymentId, Loaded, Node, Notice, Protocol, Router, SecretRef, Timestamp,
+};
+use pointsman_wire::openai::{DEFAULT_BASE_URL, Target};
+
+/// The router, and where its deployments are.
+pub(crate) struct Engine {
+    pub(crate) router: Router,
+    pub(crate) config: Config,
+    /// What is valid in the configuration and still has no effect, or hardly the one meant.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Finds the value of an environment variable.
+pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Reads a configuration.
+///
+/// # Errors
+/// Every fault as a line of text.
+pub(crate) fn load(document: &Node, environment: Environment<'_>) -> Result<Loaded, Vec<String>> {
+    let lookup = |wanted: &SecretRef| match wanted {
+        SecretRef::Env(name) => environment(name),
+        // A host without files.
+        SecretRef::File(_) => None,
+    };
+    let loaded = Config::load(document, &lookup);
+    loaded.map_err(|faults| faults.iter().map(ToString::to_string).collect())
+}
+
+/// What is worth saying about a configuration without a fault.
+pub(crate) fn notes(loaded: &Loaded) -> Vec<String> {
+    let not_built = loaded.not_built.iter();
+    let not_built = not_built.map(|key| format!("{}: not built yet; {}", key.path, key.instead));
+    let warnings = loaded.warnings.iter();
+    let warnings = warnings.map(|warning| format!("{}: {}", warning.path, warning.message));
+    not_built.chain(warnings).collect()
+}
+
+impl Engine {
+    /// An engine that has seen nothing yet.
+    ///
+    /// # Errors
+    /// Every fault as a line of text; a key that restricts or stores something and is not built is
+    /// one.
+    pub(crate) fn new(
+        document: &Node,
+        environment: Environment<'_>,
+        now: Timestamp,
+    ) -> Result<Self, Vec<String>> {
+        let loaded = load(document, environment)?;
+        let restricting = loaded.not_built.iter().filter(|key| key.restricts);
+        let refused: Vec<String> = restricting
+            .map(|key| {
+                format!("{}: not built yet, and serving without it would be wrong", key.path)
+            })
+            .collect();
+        if !refused.is_empty() {
+            return Err(refused);
+        }
+        let mut notes = notes(&loaded);
+        let mut router = Router::new(Arc::new(loaded.catalog), now);
+        for (path, id) in unspoken(&loaded.config, &router) {
+            router.notice(Notice::Block(id), now);
+            notes.push(format!("{path}: blocked, this host does not speak its protocol"));
+        }
+        Ok(Self { router, config: loaded.config, notes })
+    }
+
+    /// Makes a request to a deployment with `make`, given where it is and what it is called there.
+    pub(crate) fn request<T>(
+        &self,
+        deployment: DeploymentId,
+        requested: &str,
+        make: impl FnOnce(&Target<'_>) -> T,
+    ) -> T {
+        let catalog = self.router.catalog();
+        let name = &catalog.provider(catalog.deployment(deployment).provider).name;
+        let provider = self.config.provider(name);
+        let headers = provider.map(|provider| provider.headers.as_slice()).unwrap_or_default();
+        let headers: Vec<(String, String)> =
+            headers.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect();
+        let base_url = provider.and_then(|provider| provider.base_url.as_deref());
+        let api_key = provider.and_then(|provider| provider.api_key.as_ref());
+        make(&Target {
+            base_url: base_url.unwrap_or(DEFAULT_BASE_URL),
+            api_key: api_key.map(|key| key.expose()),
+            headers: &headers,
+            model: self.router.upstream_model(deployment, requested),
+        })
+    }
+
+    /// The headers that tell a client what became of its call.
+    pub(crate) fn headers(&self, call: &Call, by: Option<DeploymentId>) -> Vec<(String, String)> {
+        let catalog = self.router.catalog();
+        let deployment = by.map(|id| catalog.deployment(id).name.clone());
+        let group = call.group().map(|id| catalog.group(id).name.clone());
+        let pairs = [
+            ("x-pointsman-deployment", deployment),
+            ("x-pointsman-group", group),
+            ("x-pointsman-attempts", Some(call.attempts().to_string())),
+            ("x-pointsman-fallbacks", Some(call.fallbacks().to_string())),
+            ("x-pointsman-decision", Some(call.id().number().to_string())),
+        ];
+        let set = pairs.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        // A header holds no line end and no letter outside ASCII.
+        set.filter(|(_, value)| value.bytes().all(|byte| matches!(byte, b' '..=b'~'))).collect()
+    }
+
+    /// The names that clients may ask for, patterns aside.
+    pub(crate) fn model_names(&self) -> Vec<&str> {
+        let groups = self.config.groups.iter().map(|group| group.name.as_str());
+        let aliases = self.config.aliases.iter().map(|alias| alias.name.as_str());
+        groups.chain(aliases).filter(|name| !name.contains('*')).collect()
+    }
+}
+
+/// Deployments of providers that answer without a network: only the native host plays those.
+fn unspoken(config: &Config, router: &Router) -> Vec<(String, DeploymentId)> {
+    let catalog = router.catalog();
+    let mut found = Vec::new();
+    for deployment in &config.deployments {
+        let Some(id) = catalog.deployment_named(&deployment.name) else { continue };
+        let provider = config.provider(&catalog.provider(catalog.deployment(id).provider).name);
+        if provider.is_some_and(|provider| provider.protocol != Protocol::Openai) {
+            found.push((format!("deployments.{}", deployment.name), id));
+        }
+    }
+    found
+}

@@ -1,0 +1,201 @@
+//! One attempt as its answer comes in: what of it may go to the client, and which clock runs.
+
+use core::time::Duration;
+
+use pointsman_core::{Attempt, Failure, FailureKind, QuotaFacts, Timestamp, Usage};
+use pointsman_wire::AnswerHeaders;
+use pointsman_wire::openai::{Progress, Relay, whole_answer};
+
+/// The largest whole answer, in bytes; a larger one is a fault of its sender.
+const MAX_ANSWER: usize = 64 << 20;
+/// A stream that lacks only its end gets this long for it.
+const END: Duration = Duration::from_secs(3);
+
+/// One attempt in flight.
+pub(crate) struct Upstream {
+    pub(crate) attempt: Attempt,
+    pub(crate) committed: bool,
+    sent_at: Timestamp,
+    last_byte_at: Timestamp,
+    status: u16,
+    headers: AnswerHeaders,
+    body: Body,
+}
+
+/// What has come so far.
+enum Body {
+    /// Not even the head.
+    Nothing,
+    /// A whole answer, or an error.
+    Whole(Vec<u8>),
+    /// A stream, and whether nothing but its end is missing.
+    Stream { relay: Box<Relay>, complete: bool },
+}
+
+/// What a piece of the answer brought.
+pub(crate) enum News {
+    /// Nothing yet.
+    Nothing,
+    /// A piece of the stream.
+    Progress(Progress, Vec<u8>),
+    /// The whole answer.
+    Whole { body: Vec<u8>, usage: Option<Usage>, quota: Option<QuotaFacts> },
+    /// The attempt has failed; with the provider's own words, if it said any.
+    Failed(Failure, Vec<u8>),
+}
+
+/// The clock that runs.
+enum Clock {
+    FirstContent,
+    Idle,
+    End,
+    Total,
+}
+
+impl Upstream {
+    /// Sent just now.
+    pub(crate) fn new(attempt: Attempt, now: Timestamp) -> Self {
+        Self {
+            attempt,
+            committed: false,
+            sent_at: now,
+            last_byte_at: now,
+            status: 0,
+            headers: AnswerHeaders::default(),
+            body: Body::Nothing,
+        }
+    }
+
+    /// The head has come. `relay` is there if a stream was asked for.
+    pub(crate) fn head(&mut self, status: u16, headers: AnswerHeaders, relay: Option<Relay>) {
+        (self.status, self.headers) = (status, headers);
+        let good = (200..300).contains(&status) && headers.event_stream;
+        self.body = match relay.filter(|_| good) {
+            Some(relay) => Body::Stream { relay: Box::new(relay), complete: false },
+            None => Body::Whole(Vec::new()),
+        };
+    }
+
+    /// A piece of the body has come.
+    pub(crate) fn chunk(&mut self, bytes: &[u8], now: Timestamp) -> News {
+        self.last_byte_at = now;
+        match &mut self.body {
+            Body::Nothing => News::Nothing,
+            Body::Whole(body) if body.len() + bytes.len() > MAX_ANSWER => {
+                failed(FailureKind::Server)
+            }
+            Body::Whole(body) => {
+                body.extend_from_slice(bytes);
+                News::Nothing
+            }
+            Body::Stream { relay, complete } => {
+                let mut out = Vec::new();
+                let progress = relay.push(bytes, &mut out);
+                *complete = progress.complete;
+                News::Progress(progress, out)
+            }
+        }
+    }
+
+    /// The body has ended.
+    pub(crate) fn ended(&mut self, stream_asked: bool) -> News {
+        match &mut self.body {
+            Body::Nothing => failed(FailureKind::Connect),
+            Body::Whole(body) => {
+                let body = core::mem::take(body);
+                match whole_answer(self.status, &self.headers, &body) {
+                    // A whole answer to a client that reads a stream is none.
+                    Ok(_) if stream_asked => failed(FailureKind::Server),
+                    Ok(answer) => News::Whole { body, usage: answer.usage, quota: answer.quota },
+                    Err(failure) => News::Failed(failure, body),
+                }
+            }
+            Body::Stream { relay, .. } => {
+                let mut out = Vec::new();
+                let progress = relay.end(&mut out);
+                News::Progress(progress, out)
+            }
+        }
+    }
+
+    /// The connection broke.
+    pub(crate) fn broke(&mut self) -> News {
+        match &self.body {
+            Body::Nothing => failed(FailureKind::Connect),
+            Body::Stream { complete: true, .. } => self.ended(true),
+            Body::Stream { .. } if self.committed => failed(FailureKind::BrokenStream),
+            Body::Whole(_) | Body::Stream { .. } => failed(FailureKind::Server),
+        }
+    }
+
+    /// A clock ran out, unless the host's timer was early.
+    pub(crate) fn due(&mut self, now: Timestamp) -> News {
+        let (clock, left) = self.clock(now);
+        match (clock, &self.body) {
+            (Clock::Total, _) if left.is_zero() => failed(FailureKind::TotalTimeout),
+            (Clock::FirstContent, Body::Whole(body)) if left.is_zero() && !body.is_empty() => {
+                failed(FailureKind::TotalTimeout)
+            }
+            (Clock::FirstContent, _) if left.is_zero() => failed(FailureKind::FirstTokenTimeout),
+            (Clock::FirstContent | Clock::Total, _) => News::Nothing,
+            (Clock::Idle, _) => failed(FailureKind::BrokenStream),
+            (Clock::End, _) => self.ended(true),
+        }
+    }
+
+    /// How long the host may read before it says `due`.
+    pub(crate) fn within(&self, now: Timestamp) -> Duration {
+        self.clock(now).1
+    }
+
+    /// What the answer's headers say about the quota.
+    pub(crate) fn quota(&self) -> Option<QuotaFacts> {
+        self.headers.quota
+    }
+
+    /// What was used by an answer that went to its end, if the provider says so.
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        match &self.body {
+            Body::Stream { relay, .. } => relay.usage(),
+            Body::Nothing | Body::Whole(_) => None,
+        }
+    }
+
+    /// What is reckoned to have been used by an answer that did not; nothing before content.
+    pub(crate) fn usage_so_far(&self, input_tokens: u64) -> Option<Usage> {
+        match &self.body {
+            Body::Stream { relay, .. } if self.committed => {
+                Some(relay.usage_or_estimate(input_tokens))
+            }
+            _ => None,
+        }
+    }
+
+    /// When the last byte came.
+    pub(crate) fn last_byte_at(&self) -> Timestamp {
+        self.last_byte_at
+    }
+
+    /// The status the provider answered with.
+    pub(crate) fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The clock that runs out first, and what is left of it. Idle time is counted anew from each
+    /// read, so that it does not run while the client holds the stream up.
+    fn clock(&self, now: Timestamp) -> (Clock, Duration) {
+        let clocks = &self.attempt.clocks;
+        let left = |length| self.sent_at.plus(length).since(now);
+        let (clock, first) = match &self.body {
+            Body::Stream { complete: true, .. } => (Clock::End, END),
+            _ if self.committed => (Clock::Idle, clocks.idle),
+            _ => (Clock::FirstContent, left(clocks.first_content)),
+        };
+        let total = left(clocks.total);
+        if total < first { (Clock::Total, total) } else { (clock, first) }
+    }
+}
+
+fn failed(kind: FailureKind) -> News {
+    News::Failed(Failure::new(kind), Vec::new())
+}
