@@ -153,7 +153,7 @@ impl Exchange {
         match listen(upstream) {
             News::Nothing => Step::then(self.next(now)),
             News::Progress(progress, out) => self.progress(engine, progress, out, now),
-            News::Whole { body, usage, .. } => {
+            News::Whole { body, usage } => {
                 let ready = Event::Ready { attempt, first_content_at: now, usage, quota };
                 let mut step = self.commit(engine, ready, now);
                 if step.reply.is_some() {

@@ -39,7 +39,7 @@ pub(crate) enum News {
     /// A piece of the stream.
     Progress(Progress, Vec<u8>),
     /// The whole answer.
-    Whole { body: Vec<u8>, usage: Option<Usage>, quota: Option<QuotaFacts> },
+    Whole { body: Vec<u8>, usage: Option<Usage> },
     /// The attempt has failed; with the provider's own words, if it said any.
     Failed(Failure, Vec<u8>),
 }
@@ -106,7 +106,7 @@ impl Upstream {
                 match whole_answer(self.status, &self.headers, &body) {
                     // A whole answer to a client that reads a stream is none.
                     Ok(_) if stream_asked => failed(FailureKind::Server),
-                    Ok(answer) => News::Whole { body, usage: answer.usage, quota: answer.quota },
+                    Ok(answer) => News::Whole { body, usage: answer.usage },
                     Err(failure) => News::Failed(failure, body),
                 }
             }

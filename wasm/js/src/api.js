@@ -1,2 +1,3 @@
 // The package's public interface.
-export { version } from "./core.js";
+export { Router, runScenario, version } from "./core.js";
+export { createGateway } from "./gateway.js";

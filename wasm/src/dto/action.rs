@@ -2,7 +2,7 @@
 
 use pointsman_core::{
     Action, Amounts, Candidate, Catalog, Clocks, DeploymentId, Outcome, Refusal, RefusalReason,
-    Rejection, Stop, Timestamp, WaitReason,
+    Rejection, Stop, WaitReason,
 };
 use serde::Serialize;
 

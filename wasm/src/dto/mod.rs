@@ -11,5 +11,5 @@ mod number;
 
 pub(crate) use action::ActionDto;
 pub(crate) use event::EventDto;
-pub(crate) use facts::{FailureDto, QuotaDto, RequestDto, UsageDto};
+pub(crate) use facts::RequestDto;
 pub(crate) use number::{length, timestamp, whole};

@@ -1,0 +1,167 @@
+// One client request: carries out the steps of one exchange.
+
+// The longest time that `setTimeout` keeps.
+const LONGEST = 0x7fffffff;
+
+const DUE = Symbol("due");
+const LEFT = Symbol("left");
+
+export class Conversation {
+  #exchange;
+  #hosts;
+  #calls;
+  // What is being waited for: resolves to a function that reports it.
+  #pending;
+  #reader;
+  #abort;
+  #writer;
+  #stalled = 0;
+  #respond;
+  #left;
+  #leave;
+
+  constructor(exchange, hosts, calls) {
+    this.#exchange = exchange;
+    this.#hosts = hosts;
+    this.#calls = calls;
+    this.#left = new Promise((resolve) => (this.#leave = () => resolve(LEFT)));
+  }
+
+  // The response, as soon as there is one; the rest of its body follows by itself.
+  run(signal) {
+    if (signal?.aborted) this.#leave();
+    signal?.addEventListener("abort", this.#leave, { once: true });
+    return new Promise((resolve, reject) => {
+      this.#respond = resolve;
+      this.#steps()
+        .catch((error) => {
+          this.#writer?.abort(error).catch(() => {});
+          reject(error);
+        })
+        .finally(() => {
+          signal?.removeEventListener("abort", this.#leave);
+          this.#stop();
+          this.#exchange.free();
+        });
+    });
+  }
+
+  async #steps() {
+    let step = this.#exchange.start();
+    for (;;) {
+      await this.#answer(step);
+      if (step.then.type === "end") break;
+      step = await this.#next(step.then);
+      this.#calls.wake();
+    }
+    // A client that left without an answer has nobody to read this one.
+    this.#respond(new Response(null, { status: 499 }));
+    await this.#writer?.close().catch(() => {});
+  }
+
+  // Passes on what the step holds for the client.
+  async #answer({ reply, chunk, then }) {
+    if (reply) {
+      const whole = then.type === "end" || then.type === "deliver";
+      const body = whole ? chunk : this.#open();
+      this.#respond(new Response(body, { status: reply.status, headers: reply.headers }));
+      if (whole) return;
+    }
+    if (chunk && this.#writer) {
+      const before = this.#hosts.now();
+      await Promise.race([this.#writer.write(chunk).catch(this.#leave), this.#left]);
+      this.#stalled += Math.max(0, this.#hosts.now() - before);
+    }
+  }
+
+  #open() {
+    const { readable, writable } = new TransformStream();
+    this.#writer = writable.getWriter();
+    this.#writer.closed.catch(this.#leave);
+    return readable;
+  }
+
+  #next(then) {
+    switch (then.type) {
+      case "send":
+        this.#send(then);
+        return this.#hear(then.within);
+      case "read":
+        this.#pending ??= this.#read();
+        return this.#hear(then.within);
+      case "wait":
+        this.#stop();
+        return this.#wait(then.within);
+      case "deliver":
+        return this.#exchange.delivered(this.#stalled, this.#hosts.now());
+      default:
+        throw new Error(`unknown step \`${then.type}\``);
+    }
+  }
+
+  #send({ method, url, headers, body }) {
+    this.#stop();
+    this.#abort = new AbortController();
+    const { signal } = this.#abort;
+    const { fetch } = this.#hosts;
+    const head = (answer) => {
+      this.#reader = answer.body?.getReader();
+      return (now) => this.#exchange.head(answer.status, [...answer.headers], now);
+    };
+    this.#pending = fetch(url, { method, headers, body, signal, redirect: "manual" }).then(
+      head,
+      () => this.#broke,
+    );
+  }
+
+  #read() {
+    const piece = ({ done, value }) =>
+      done
+        ? (now) => this.#exchange.ended(now)
+        : (now) => this.#exchange.chunk(value, now);
+    const end = Promise.resolve({ done: true });
+    return (this.#reader?.read() ?? end).then(piece, () => this.#broke);
+  }
+
+  #broke = (now) => this.#exchange.broke(now);
+
+  async #hear(within) {
+    const heard = await this.#first(this.#pending, within);
+    const now = this.#hosts.now();
+    if (heard === DUE) return this.#exchange.due(now);
+    if (heard === LEFT) return this.#exchange.cancelled(now);
+    this.#pending = undefined;
+    return heard(now);
+  }
+
+  async #wait(within) {
+    const { call } = this.#exchange;
+    const woken = new Promise((resolve) => this.#calls.wait(call, resolve));
+    const heard = await this.#first(woken, within);
+    this.#calls.done(call);
+    const now = this.#hosts.now();
+    if (heard === DUE) return this.#exchange.due(now);
+    if (heard === LEFT) return this.#exchange.cancelled(now);
+    return this.#exchange.woken(now);
+  }
+
+  // Whatever comes first: the promise, the end of `within` microseconds, or the client's leaving.
+  async #first(promise, within) {
+    let timer;
+    // Rounded up: a timer must not be early.
+    const milliseconds = Math.min(Math.ceil(within / 1000), LONGEST);
+    const due = new Promise((resolve) => (timer = setTimeout(resolve, milliseconds, DUE)));
+    try {
+      return await Promise.race([promise, due, this.#left]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  // Ends the upstream, read to its end or not.
+  #stop() {
+    this.#abort?.abort();
+    this.#pending?.catch(() => {});
+    this.#pending = this.#reader = this.#abort = undefined;
+  }
+}
