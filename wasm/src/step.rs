@@ -37,7 +37,7 @@ pub(crate) enum Then {
     },
     /// Read the next piece of the answer.
     Read { within: f64 },
-    /// Wait, or until `wakes` lists the exchange's call.
+    /// Wait.
     Wait { within: f64 },
     /// The answer is whole: say `delivered` once the client has it.
     Deliver,

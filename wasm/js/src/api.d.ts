@@ -184,8 +184,6 @@ export class Router {
   /** What would become of a request, and why. Reserves nothing. */
   explain(request: RouteRequest, seed: number, now: Micros): Trace;
   snapshot(): string;
-  /** The ids of waiting calls that may go on; send them `woken`. */
-  wakes(): Float64Array;
   drainChanges(): Change[];
   readonly notes: string[];
   free(): void;

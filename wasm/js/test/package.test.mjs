@@ -1,5 +1,6 @@
 // The package as its users load it.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import test from "node:test";
@@ -33,4 +34,22 @@ test("a module from another realm is taken", async () => {
   const core = await import("../dist/core.js?another");
   core.initSync({ module });
   assert.equal(core.version(), manifest.version);
+});
+
+test("importing it and making a gateway reads no clock and draws no chance", () => {
+  const script = `
+    const forbid = (name) => () => { throw new Error(name + " at global scope"); };
+    Date.now = forbid("Date.now");
+    Math.random = forbid("Math.random");
+    performance.now = forbid("performance.now");
+    crypto.getRandomValues = forbid("getRandomValues");
+    globalThis.fetch = forbid("fetch");
+    globalThis.setTimeout = forbid("setTimeout");
+    const { createGateway } = await import("pointsman");
+    createGateway({ version: 1 });
+    process.stdout.write("pure");`;
+  const folder = new URL("..", import.meta.url);
+  const options = { cwd: folder, encoding: "utf8" };
+  const output = execFileSync(process.execPath, ["--input-type=module", "-e", script], options);
+  assert.equal(output, "pure");
 });

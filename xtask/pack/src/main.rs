@@ -52,6 +52,8 @@ fn bindings(module: &Path, dist: &Path) -> Result {
     let mut bindgen = Bindgen::new();
     // Bundlers follow a path in the glue; the entry points bring the bytes instead.
     bindgen.input_path(module).out_name("core").omit_default_module_path(true).typescript(true);
+    // Names serve debuggers and would be a third of the module.
+    bindgen.remove_name_section(true).remove_producers_section(true);
     bindgen.web(true).map_err(explain)?;
     let mut output = bindgen.generate_output().map_err(explain)?;
     imports::check(output.wasm().imports.iter().map(|import| (&*import.module, &*import.name)))?;
