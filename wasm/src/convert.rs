@@ -21,7 +21,8 @@ pub(crate) fn from_js<T: DeserializeOwned>(what: &str, value: JsValue) -> Result
 
 /// A value for JavaScript.
 pub(crate) fn to_js(value: &impl Serialize) -> Result<JsValue, JsValue> {
-    let serializer = Serializer::json_compatible();
+    // Like JSON, but for bytes, which stay a `Uint8Array`.
+    let serializer = Serializer::json_compatible().serialize_bytes_as_arrays(false);
     value.serialize(&serializer).map_err(|fault| wrong("result", &fault))
 }
 

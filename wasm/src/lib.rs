@@ -10,13 +10,13 @@ mod engine;
 mod exchange;
 mod gateway;
 mod router;
-// mod scenarios;
+mod scenarios;
 mod step;
 mod upstream;
 
 pub use gateway::{Exchange, Gateway};
 pub use router::{Call, Router};
-// pub use scenarios::run_scenario;
+pub use scenarios::run_scenario;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// The version of the engine.

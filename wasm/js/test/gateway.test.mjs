@@ -19,7 +19,7 @@ async function pair(t, primary, backup = [{ ok: { text: "Hello from the spare." 
       east: { provider: "east", model: "model-east" },
       west: { provider: "west", model: "model-west" },
     },
-    groups: { g: { members: ["east", { deployment: "west", order: 2 }] } },
+    groups: { g: { members: [{ deployment: "east", order: 1 }, { deployment: "west", order: 2 }] } },
     policy,
   };
   const gateway = createGateway(config, { env: { KEY: "sk-test" } });

@@ -11,7 +11,7 @@ const config = {
   version: 1,
   providers: { p: { protocol: "openai" } },
   deployments: { east: { provider: "p", model: "m" }, west: { provider: "p", model: "m" } },
-  groups: { g: { members: ["east", { deployment: "west", order: 2 }] } },
+  groups: { g: { members: [{ deployment: "east", order: 1 }, { deployment: "west", order: 2 }] } },
 };
 
 const router = () => new Router(config, {}, START);
