@@ -1,9 +1,11 @@
 //! The router together with the configuration that a host needs besides it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pointsman_core::{
-    Call, Config, DeploymentId, Loaded, Node, Notice, Protocol, Router, SecretRef, Timestamp,
+    Call, Callers, Config, DeploymentId, Loaded, Node, Notice, Protocol, Router, SecretRef, State,
+    Timestamp,
 };
 use pointsman_wire::openai::{DEFAULT_BASE_URL, Target};
 
@@ -117,6 +119,21 @@ impl Engine {
         let aliases = self.config.aliases.iter().map(|alias| alias.name.as_str());
         groups.chain(aliases).filter(|name| !name.contains('*')).collect()
     }
+}
+
+/// Keys that restrict or store something and that nobody would act on.
+fn refused(loaded: &Loaded) -> Vec<String> {
+    let Config { callers, metering, state, .. } = &loaded.config;
+    let here = [
+        ("callers", *callers != Callers::default()),
+        ("metering.usage_log", metering.usage_log.is_some()),
+        ("state", *state != State::default()),
+    ];
+    let here = here.into_iter().filter_map(|(path, set)| set.then_some(path));
+    let anywhere = loaded.not_built.iter().filter(|key| key.restricts);
+    let paths: BTreeSet<&str> = anywhere.map(|key| key.path.as_str()).chain(here).collect();
+    let why = "this host does not act on it yet, and serving without it would be wrong";
+    paths.iter().map(|path| format!("{path}: {why}")).collect()
 }
 
 /// Deployments of providers that answer without a network: only the native host plays those.

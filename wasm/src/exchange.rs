@@ -64,6 +64,11 @@ impl Exchange {
         (Some(exchange), step)
     }
 
+    /// The number of the call, as `wakes` lists it.
+    pub(crate) fn call_number(&self) -> u64 {
+        self.call.id().number()
+    }
+
     /// The head of the upstream's answer has come.
     pub(crate) fn head(
         &mut self,
@@ -103,6 +108,11 @@ impl Exchange {
             Phase::Flight(_) => self.hear(engine, now, |upstream| upstream.due(now)),
             Phase::Over => Step::then(Then::End),
         }
+    }
+
+    /// `wakes` listed the call.
+    pub(crate) fn woken(&mut self, engine: &mut Engine, now: Timestamp) -> Step {
+        self.tell(engine, Event::Woken, now)
     }
 
     /// The client has the whole answer, which it held up for `stalled`.

@@ -62,6 +62,12 @@ impl Gateway {
         self.engine.borrow().config.server.max_body as f64
     }
 
+    /// The numbers of waiting calls that may go on.
+    pub fn wakes(&self) -> Vec<f64> {
+        let wakes = self.engine.borrow().router.wakes();
+        wakes.iter().map(|call| call.number() as f64).collect()
+    }
+
     /// What is valid in the configuration and still has no effect, or hardly the one meant.
     #[wasm_bindgen(getter)]
     pub fn notes(&self) -> Vec<String> {
@@ -75,6 +81,12 @@ impl Exchange {
     pub fn start(&mut self) -> Result<JsValue, JsValue> {
         let first = self.first.take().ok_or_else(|| error("the exchange has already started"))?;
         to_js(&first)
+    }
+
+    /// The number of its call, as `wakes` lists it; 0 if it did not become one.
+    #[wasm_bindgen(getter)]
+    pub fn call(&self) -> f64 {
+        self.exchange.as_ref().map_or(0.0, |exchange| exchange.call_number() as f64)
     }
 
     /// The head of the upstream's answer has come; `headers` are pairs of name and value.
@@ -101,6 +113,11 @@ impl Exchange {
     /// The time of the last `within` is over.
     pub fn due(&mut self, now: f64) -> Result<JsValue, JsValue> {
         self.step(now, |exchange, engine, now| exchange.due(engine, now))
+    }
+
+    /// `wakes` listed the call.
+    pub fn woken(&mut self, now: f64) -> Result<JsValue, JsValue> {
+        self.step(now, |exchange, engine, now| exchange.woken(engine, now))
     }
 
     /// The client has the whole answer, which it held up for `stalled` microseconds.

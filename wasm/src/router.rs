@@ -90,6 +90,11 @@ impl Router {
         serde_json::to_string(&self.router.snapshot()).map_err(|fault| error(&fault.to_string()))
     }
 
+    /// The numbers of waiting calls that may go on.
+    pub fn wakes(&self) -> Vec<f64> {
+        self.router.wakes().iter().map(|call| call.number() as f64).collect()
+    }
+
     /// The gates that have changed since the last time.
     #[wasm_bindgen(js_name = drainChanges)]
     pub fn drain_changes(&mut self) -> Result<JsValue, JsValue> {
@@ -105,7 +110,7 @@ impl Router {
 
 #[wasm_bindgen]
 impl Call {
-    /// Its number, unique within the router.
+    /// Its number, as `wakes` lists it.
     #[wasm_bindgen(getter)]
     pub fn id(&self) -> f64 {
         self.call.id().number() as f64

@@ -37,7 +37,7 @@ pub(crate) enum Then {
     },
     /// Read the next piece of the answer.
     Read { within: f64 },
-    /// Wait.
+    /// Wait, or until `wakes` lists the exchange's call.
     Wait { within: f64 },
     /// The answer is whole: say `delivered` once the client has it.
     Deliver,

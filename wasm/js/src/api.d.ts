@@ -4,6 +4,9 @@ export function version(): string;
 /** Whole microseconds: since the Unix epoch for a point in time, plain for a length. `Infinity` is never. */
 export type Micros = number;
 
+/** Billionths of a US dollar; absent if something that was used has no price. */
+export type NanoUsd = number;
+
 /** A configuration: the value, or JSON text. */
 export type Config = object | string;
 
@@ -135,9 +138,17 @@ export interface Candidate {
 
 /** How a call ended. */
 export type Outcome =
-  | { type: "served"; by: string; usage: Usage; attempts: number }
-  | { type: "broken"; by: string; failure: Failure; usage: Usage }
-  | { type: "refused"; reason: string; filter?: string; retryAt?: Micros; candidates: Candidate[] }
+  | { type: "served"; by: string; usage: Usage; attempts: number; cost?: NanoUsd }
+  | { type: "broken"; by: string; failure: Failure; usage: Usage; cost?: NanoUsd }
+  | {
+      type: "refused";
+      reason: string;
+      filter?: string;
+      /** The caller's limit that refused it. */
+      denied?: { owner: string; limit: string };
+      retryAt?: Micros;
+      candidates: Candidate[];
+    }
   | {
       type: "exhausted";
       last: Failure;
@@ -146,8 +157,9 @@ export type Outcome =
       attempts: number;
       retryAt?: Micros;
       candidates: Candidate[];
+      cost?: NanoUsd;
     }
-  | { type: "cancelled"; usage: Usage };
+  | { type: "cancelled"; usage: Usage; cost?: NanoUsd };
 
 /** The record of how a call was decided, as the command line prints it in JSON. */
 export interface Trace {
@@ -184,6 +196,8 @@ export class Router {
   /** What would become of a request, and why. Reserves nothing. */
   explain(request: RouteRequest, seed: number, now: Micros): Trace;
   snapshot(): string;
+  /** The ids of waiting calls that may go on; send them `woken`. */
+  wakes(): Float64Array;
   drainChanges(): Change[];
   readonly notes: string[];
   free(): void;

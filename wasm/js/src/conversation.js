@@ -9,6 +9,7 @@ const LEFT = Symbol("left");
 export class Conversation {
   #exchange;
   #hosts;
+  #calls;
   // What is being waited for: resolves to a function that reports it.
   #pending;
   #reader;
@@ -19,9 +20,10 @@ export class Conversation {
   #left;
   #leave;
 
-  constructor(exchange, hosts) {
+  constructor(exchange, hosts, calls) {
     this.#exchange = exchange;
     this.#hosts = hosts;
+    this.#calls = calls;
     this.#left = new Promise((resolve) => (this.#leave = () => resolve(LEFT)));
   }
 
@@ -50,6 +52,7 @@ export class Conversation {
       await this.#answer(step);
       if (step.then.type === "end") break;
       step = await this.#next(step.then);
+      this.#calls.wake();
     }
     // A client that left without an answer has nobody to read this one.
     this.#respond(new Response(null, { status: 499 }));
@@ -132,9 +135,14 @@ export class Conversation {
   }
 
   async #wait(within) {
-    const heard = await this.#first(new Promise(() => {}), within);
+    const { call } = this.#exchange;
+    const woken = new Promise((resolve) => this.#calls.wait(call, resolve));
+    const heard = await this.#first(woken, within);
+    this.#calls.done(call);
     const now = this.#hosts.now();
-    return heard === LEFT ? this.#exchange.cancelled(now) : this.#exchange.due(now);
+    if (heard === DUE) return this.#exchange.due(now);
+    if (heard === LEFT) return this.#exchange.cancelled(now);
+    return this.#exchange.woken(now);
   }
 
   // Whatever comes first: the promise, the end of `within` microseconds, or the client's leaving.

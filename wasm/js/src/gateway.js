@@ -22,6 +22,7 @@ export function createGateway(config, hosts = {}) {
 class Engine {
   #core;
   #hosts;
+  #waiting = new Map();
 
   constructor(config, hosts, env) {
     const { fetch = globalThis.fetch, now = clock(), random = seed } = hosts;
@@ -39,8 +40,17 @@ class Engine {
     const body = await read(request, this.#core.maxBody);
     const { pathname } = new URL(request.url);
     const exchange = this.#core.open(request.method, decodeURI(pathname), body, random(), now());
-    return new Conversation(exchange, this.#hosts).run(request.signal);
+    return new Conversation(exchange, this.#hosts, this.#calls).run(request.signal);
   }
+
+  // The calls that wait for something to become free.
+  #calls = {
+    wait: (call, wake) => this.#waiting.set(call, wake),
+    done: (call) => this.#waiting.delete(call),
+    wake: () => {
+      for (const call of this.#core.wakes()) this.#waiting.get(call)?.();
+    },
+  };
 }
 
 // The body, or as much of it as shows that it is too large.

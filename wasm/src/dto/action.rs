@@ -1,8 +1,8 @@
 //! What a host is told to do, for JavaScript.
 
 use pointsman_core::{
-    Action, Amounts, Candidate, Catalog, Clocks, DeploymentId, Outcome, Refusal, RefusalReason,
-    Rejection, Stop, WaitReason,
+    Action, Amounts, Candidate, Catalog, Clocks, Denied, DeploymentId, Outcome, Refusal,
+    RefusalReason, Rejection, Stop, WaitReason,
 };
 use serde::Serialize;
 
@@ -71,17 +71,24 @@ pub(crate) enum OutcomeDto<'a> {
         by: &'a str,
         usage: UsageDto,
         attempts: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
     },
     Broken {
         by: &'a str,
         failure: FailureDto,
         usage: UsageDto,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
     },
     Refused {
         reason: &'static str,
         /// The filter that removed the last candidate, if that is the reason.
         #[serde(skip_serializing_if = "Option::is_none")]
         filter: Option<&'static str>,
+        /// The caller's limit that refused it, if one did.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        denied: Option<DeniedDto>,
         #[serde(skip_serializing_if = "Option::is_none")]
         retry_at: Option<f64>,
         candidates: Vec<CandidateDto<'a>>,
@@ -94,10 +101,21 @@ pub(crate) enum OutcomeDto<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         retry_at: Option<f64>,
         candidates: Vec<CandidateDto<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
     },
     Cancelled {
         usage: UsageDto,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
     },
+}
+
+/// [`Denied`].
+#[derive(Debug, Serialize)]
+pub(crate) struct DeniedDto {
+    owner: String,
+    limit: &'static str,
 }
 
 /// [`Candidate`]; the reason goes by its name.
@@ -156,16 +174,20 @@ impl<'a> Names<'a> {
 
     fn outcome(&self, outcome: Outcome) -> OutcomeDto<'a> {
         match outcome {
-            Outcome::Served { by, usage, attempts } => {
-                OutcomeDto::Served { by: self.one(by), usage: usage.into(), attempts }
-            }
-            Outcome::Broken { by, failure, usage } => OutcomeDto::Broken {
+            Outcome::Served { by, usage, attempts, cost } => OutcomeDto::Served {
+                by: self.one(by),
+                usage: usage.into(),
+                attempts,
+                cost: cost.map(number),
+            },
+            Outcome::Broken { by, failure, usage, cost } => OutcomeDto::Broken {
                 by: self.one(by),
                 failure: failure.into(),
                 usage: usage.into(),
+                cost: cost.map(number),
             },
             Outcome::Refused(refusal) => self.refusal(&refusal),
-            Outcome::Exhausted { last, by, why, attempts, retry_at, candidates } => {
+            Outcome::Exhausted { last, by, why, attempts, retry_at, candidates, cost } => {
                 OutcomeDto::Exhausted {
                     last: last.into(),
                     by: self.one(by),
@@ -173,9 +195,12 @@ impl<'a> Names<'a> {
                     attempts,
                     retry_at: retry_at.map(micros),
                     candidates: self.candidates(&candidates),
+                    cost: cost.map(number),
                 }
             }
-            Outcome::Cancelled { usage } => OutcomeDto::Cancelled { usage: usage.into() },
+            Outcome::Cancelled { usage, cost } => {
+                OutcomeDto::Cancelled { usage: usage.into(), cost: cost.map(number) }
+            }
         }
     }
 
@@ -186,6 +211,10 @@ impl<'a> Names<'a> {
                 RefusalReason::NoCandidate(rejection) => Some(rejection.name()),
                 _ => None,
             },
+            denied: refusal
+                .denied
+                .clone()
+                .map(|Denied { owner, limit }| DeniedDto { owner, limit }),
             retry_at: refusal.retry_at.map(micros),
             candidates: self.candidates(&refusal.candidates),
         }

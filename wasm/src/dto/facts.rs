@@ -45,6 +45,8 @@ impl From<RequestDto> for Request {
         let NeedsDto { tools, vision, audio, json_schema, web_search } = dto.needs;
         Self {
             model: dto.model,
+            // Keys are for hosts to check, and no JavaScript host does yet.
+            caller: None,
             stream: dto.stream,
             input_tokens: dto.input_tokens,
             tools_tokens: dto.tools_tokens,
