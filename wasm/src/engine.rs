@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pointsman_core::{
-    Call, Callers, Config, DeploymentId, Loaded, Node, Notice, Protocol, Router, SecretRef, State,
+    Call, Callers, Config, DeploymentId, Loaded, Node, Notice, Protocol, Router, SecretRef, Store,
     Timestamp,
 };
 use pointsman_wire::openai::{DEFAULT_BASE_URL, Target};
@@ -55,12 +55,7 @@ impl Engine {
         now: Timestamp,
     ) -> Result<Self, Vec<String>> {
         let loaded = load(document, environment)?;
-        let restricting = loaded.not_built.iter().filter(|key| key.restricts);
-        let refused: Vec<String> = restricting
-            .map(|key| {
-                format!("{}: not built yet, and serving without it would be wrong", key.path)
-            })
-            .collect();
+        let refused = refused(&loaded);
         if !refused.is_empty() {
             return Err(refused);
         }
@@ -127,7 +122,8 @@ fn refused(loaded: &Loaded) -> Vec<String> {
     let here = [
         ("callers", *callers != Callers::default()),
         ("metering.usage_log", metering.usage_log.is_some()),
-        ("state", *state != State::default()),
+        ("state.store", state.store != Store::default()),
+        ("state.journal", state.journal.is_some()),
     ];
     let here = here.into_iter().filter_map(|(path, set)| set.then_some(path));
     let anywhere = loaded.not_built.iter().filter(|key| key.restricts);

@@ -64,7 +64,7 @@ impl Gateway {
 
     /// The numbers of waiting calls that may go on.
     pub fn wakes(&self) -> Vec<f64> {
-        let wakes = self.engine.borrow().router.wakes();
+        let wakes = self.engine.borrow_mut().router.wakes();
         wakes.iter().map(|call| call.number() as f64).collect()
     }
 

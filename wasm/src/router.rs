@@ -91,7 +91,7 @@ impl Router {
     }
 
     /// The numbers of waiting calls that may go on.
-    pub fn wakes(&self) -> Vec<f64> {
+    pub fn wakes(&mut self) -> Vec<f64> {
         self.router.wakes().iter().map(|call| call.number() as f64).collect()
     }
 

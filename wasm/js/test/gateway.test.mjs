@@ -196,6 +196,21 @@ test("every fault of a configuration is reported at once", async () => {
   });
 });
 
+test("a key that would restrict or store something is refused, not ignored", async () => {
+  const gateway = createGateway({
+    version: 1,
+    providers: { p: { protocol: "openai" } },
+    deployments: { d: { provider: "p", model: "m" } },
+    groups: { g: { members: ["d"] } },
+    metering: { usage_log: "./usage.jsonl" },
+    state: { store: { embedded: "./state.db" } },
+  });
+  await assert.rejects(ask(gateway), ({ faults }) => {
+    assert.deepEqual(faults.map((fault) => fault.split(/[.:]/)[0]), ["metering", "state"]);
+    return true;
+  });
+});
+
 // Polls for at most five seconds.
 async function until(condition) {
   for (let tries = 0; tries < 250; tries++) {
