@@ -7,7 +7,8 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, FailureKind, QuotaFacts};
-use crate::id::{AttemptNo, DeploymentId, GroupId, ReservationId};
+use crate::id::{AttemptNo, CallId, DeploymentId, GroupId, ReservationId};
+use crate::idempotency::Repetition;
 use crate::rejection::{Candidate, Refusal};
 use crate::request::Usage;
 use crate::time::Timestamp;
@@ -223,6 +224,13 @@ pub enum Outcome {
         /// As in [`Outcome::Served`].
         cost: Option<u64>,
     },
+    /// The request repeats an earlier one: see [`Repetition`].
+    Repeated {
+        /// Which call that is.
+        of: CallId,
+        /// Whether its answer is shared, replayed or refused.
+        how: Repetition,
+    },
     /// The client left.
     Cancelled {
         /// What is reckoned to have been used.
@@ -303,6 +311,8 @@ impl Outcome {
             Self::Broken { .. } => "broken",
             Self::Refused(_) => "refused",
             Self::Exhausted { .. } => "exhausted",
+            Self::Repeated { how: Repetition::Attach | Repetition::Replay, .. } => "served",
+            Self::Repeated { how: Repetition::Conflict, .. } => "refused",
             Self::Cancelled { .. } => "cancelled",
         }
     }
@@ -314,6 +324,8 @@ impl Outcome {
             Self::Broken { failure, .. } => failure.kind.client_status(failure.status),
             Self::Refused(refusal) => refusal.status(),
             Self::Exhausted { last, .. } => last.kind.client_status(last.status),
+            Self::Repeated { how: Repetition::Attach | Repetition::Replay, .. } => 200,
+            Self::Repeated { how: Repetition::Conflict, .. } => 409,
             Self::Cancelled { .. } => FailureKind::Cancelled.client_status(None),
         }
     }

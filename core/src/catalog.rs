@@ -23,6 +23,8 @@ pub struct Catalog {
     pub(crate) wildcards: Vec<Wildcard>,
     pub(crate) unmatched: Option<GroupId>,
     pub(crate) retry_budget: RetryBudgetPolicy,
+    /// How long an answer is kept for a repeated idempotency key.
+    pub(crate) idempotency_window: Duration,
 }
 
 impl Catalog {

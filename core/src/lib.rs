@@ -75,6 +75,7 @@ mod fleet;
 mod funnel;
 mod health;
 mod id;
+mod idempotency;
 mod inline;
 mod ledger;
 mod limit;
@@ -120,6 +121,7 @@ pub use failure::{
 };
 pub use health::Gate;
 pub use id::{AttemptNo, CallId, CallerId, DeploymentId, GroupId, ProviderId, ReservationId};
+pub use idempotency::{IdempotencyKey, Repetition};
 pub use limit::Amounts;
 pub use node::Node;
 pub use notice::Notice;

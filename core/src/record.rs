@@ -4,6 +4,7 @@
 use crate::action::{Outcome, Stop};
 use crate::call::Call;
 use crate::catalog::Group;
+use crate::idempotency::Repetition;
 use crate::strategy::{self, Survivor};
 use crate::time::Timestamp;
 use crate::trace::{Decision, DecisionResult, TraceEntry, Verdict, VerdictKind};
@@ -101,6 +102,11 @@ pub(crate) fn finished(outcome: &Outcome, at: Timestamp) -> TraceEntry {
     let mut when = None;
     let mut used = None;
     match outcome {
+        Outcome::Repeated { how, .. } => {
+            if *how == Repetition::Conflict {
+                refusal = Some("conflict".to_owned());
+            }
+        }
         Outcome::Served { usage, .. }
         | Outcome::Broken { usage, .. }
         | Outcome::Cancelled { usage, .. } => used = Some(*usage),

@@ -5,6 +5,7 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::id::CallerId;
+use crate::idempotency::IdempotencyKey;
 
 /// The facts of one client request. Hosts build it with the wire crate; scenario files write it out.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +33,8 @@ pub struct Request {
     pub priority: Priority,
     /// A deadline of this request's own; never later than the policy's.
     pub deadline: Option<Duration>,
+    /// The client's idempotency key, if it sent one.
+    pub idempotency: Option<IdempotencyKey>,
     /// Record a [`Trace`](crate::Trace) of every decision of this call.
     pub trace: bool,
 }

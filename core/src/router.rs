@@ -12,6 +12,7 @@ use crate::chance::{Chance, Seed};
 use crate::cost::Bill;
 use crate::fleet::Fleet;
 use crate::id::{AttemptNo, CallId, DeploymentId};
+use crate::idempotency::Keys;
 use crate::inline::Inline;
 use crate::ledger::{Held, Ledger};
 use crate::limit::Amounts;
@@ -55,6 +56,7 @@ pub struct Router {
     /// The calls that wait for capacity.
     pub(crate) queue: Queue,
     pub(crate) own_fault: OwnFault,
+    keys: Keys,
     /// The latest time seen: time never runs backwards here.
     pub(crate) latest: Timestamp,
     calls: u64,
@@ -73,6 +75,7 @@ impl Router {
             ledger: Ledger::default(),
             queue: Queue::default(),
             own_fault: OwnFault::default(),
+            keys: Keys::default(),
             latest: now,
             calls: 0,
             scratch: Scratch::default(),
@@ -85,7 +88,11 @@ impl Router {
         self.sweep(now);
         self.calls = self.calls.saturating_add(1);
         let mut call = self.open(request, seed, now);
-        let action = self.step(&mut call, None, now);
+        let action = match self.keys.claim(&call, now) {
+            Some((of, how)) => finish(&mut call, Outcome::Repeated { of, how }, now),
+            None => self.step(&mut call, None, now),
+        };
+        self.keys.ended(&call, &action, self.catalog.idempotency_window, now);
         (call, action)
     }
 
@@ -101,6 +108,13 @@ impl Router {
     ) -> Result<Action, Misuse> {
         let now = self.advance(now);
         self.sweep(now);
+        let action = self.take(call, event, now)?;
+        self.keys.ended(call, &action, self.catalog.idempotency_window, now);
+        Ok(action)
+    }
+
+    /// What an event leads to, in the phase that the call is in.
+    fn take(&mut self, call: &mut Call, event: Event, now: Timestamp) -> Result<Action, Misuse> {
         match (call.phase, event) {
             (Phase::Finished, _) => Err(Misuse::Finished),
             (phase, Event::Cancelled { usage }) => Ok(self.cancelled(call, phase, usage, now)),

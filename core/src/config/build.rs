@@ -1,5 +1,7 @@
 //! From the typed document to the catalog: references become identities, defaults are filled in.
 
+use core::time::Duration;
+
 use std::collections::BTreeSet;
 
 use super::common::Reference;
@@ -15,6 +17,9 @@ use super::secret::SecretRef;
 use super::shares::{tiers, weights};
 use crate::catalog::{Catalog, Deployment, Group, Limits, Member, ModelName, Provider, Strategy};
 use crate::id::{GroupId, ProviderId};
+
+/// How long an answer is kept for a repeated idempotency key, unless the policy says.
+const IDEMPOTENCY_WINDOW: Duration = Duration::from_secs(600);
 
 /// What building needs besides the document.
 struct Builder<'c> {
@@ -49,6 +54,7 @@ pub(crate) fn build(config: &Config, scripted: bool, faults: &Faults) -> Catalog
         wildcards,
         unmatched: config.unmatched.as_ref().and_then(|name| builder.group_id(name)),
         retry_budget: config.policy.retry_budget(),
+        idempotency_window: config.policy.idempotency_window.unwrap_or(IDEMPOTENCY_WINDOW),
     }
 }
 

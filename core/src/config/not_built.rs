@@ -44,7 +44,6 @@ const LIST: &[Line] = &[
     Line("routes", true, NO_EFFECT, any),
     Line("policy.commit", false, "`first_content` is used", other_commit),
     Line("policy.affinity", false, NO_EFFECT, other_affinity),
-    Line("policy.idempotency", false, NO_EFFECT, any),
     Line("limits", true, NO_EFFECT, any),
     Line("callers", true, NO_EFFECT, any),
     Line("metering.usage_log", true, NO_EFFECT, any),

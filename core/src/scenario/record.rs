@@ -9,6 +9,7 @@ use crate::action::Outcome;
 use crate::call::Call;
 use crate::catalog::Catalog;
 use crate::id::DeploymentId;
+use crate::idempotency::Repetition;
 use crate::rejection::{Candidate, RefusalReason};
 use crate::time::{Timestamp, micros, whole_seconds};
 use crate::trace::{Decision, Trace, TraceEntry, VerdictKind};
@@ -109,6 +110,11 @@ impl Record {
                 report.error = Some(why.name());
                 report.retry_after = wait(*retry_at);
                 candidates = last;
+            }
+            Outcome::Repeated { how, .. } => {
+                if *how == Repetition::Conflict {
+                    report.error = Some("conflict");
+                }
             }
             Outcome::Cancelled { usage, .. } => {
                 report.usage = Some(*usage);

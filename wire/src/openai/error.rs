@@ -4,7 +4,8 @@
 //! provider's body, address or key ever stands in one.
 
 use pointsman_core::{
-    FailureKind, Outcome, Refusal, RefusalReason, Rejection, Stop, Timestamp, whole_seconds,
+    FailureKind, Outcome, Refusal, RefusalReason, Rejection, Repetition, Stop, Timestamp,
+    whole_seconds,
 };
 
 use crate::fault::RequestFault;
@@ -96,6 +97,11 @@ pub fn outcome_reply(outcome: &Outcome, model: &str, now: Timestamp) -> Option<E
             let message = format!("`{model}` could not be served in {tries}: {what}; {stop}");
             let reply = ErrorReply::new(status, failure_code(last.kind), &message);
             Some(reply.retry_at(*retry_at, now).final_word())
+        }
+        Outcome::Repeated { how: Repetition::Attach | Repetition::Replay, .. } => None,
+        Outcome::Repeated { how: Repetition::Conflict, .. } => {
+            let message = "the idempotency key was used with another body: use a new key";
+            Some(ErrorReply::new(status, "idempotency_conflict", message).final_word())
         }
         Outcome::Cancelled { .. } => {
             let message = format!("the call to `{model}` was cancelled");

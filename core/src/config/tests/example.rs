@@ -64,7 +64,6 @@ fn the_example_loads_whole() {
         "deployments.gpt4o-main.params",
         "groups.gpt-4o.strategy",
         "groups.cheap.strategy",
-        "policy.idempotency",
         "metering.labels",
     ] {
         assert!(quiet.contains(&path), "{path} {quiet:?}");

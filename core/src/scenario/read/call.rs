@@ -8,6 +8,7 @@ use super::super::plan::CallPlan;
 use super::Names;
 use super::expect::call_expect;
 use crate::config::{Fields, Value};
+use crate::idempotency::IdempotencyKey;
 use crate::request::{Capability, Needs, Priority, Request};
 
 /// Reads every call, series written out, in the file's order.
@@ -89,7 +90,27 @@ fn arrival(fields: &mut Fields<'_>) -> (Duration, Times) {
     }
 }
 
+/// Stands in for the host's hash of caller, path and key. A run has no bodies: what is asked stands
+/// in for one.
+fn idempotency(key: &str, request: &Request) -> IdempotencyKey {
+    let hash = |text: &str| {
+        // FNV-1a, 64 bits: enough to tell the keys of one file apart.
+        text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    };
+    IdempotencyKey { scope: [hash(key), 0], body: [hash(&request.model), request.input_tokens] }
+}
+
 fn request(fields: &mut Fields<'_>) -> Request {
+    let mut request = bare_request(fields);
+    if let Some(key) = fields.read("idempotency_key", Value::text) {
+        request.idempotency = Some(idempotency(&key, &request));
+    }
+    request
+}
+
+fn bare_request(fields: &mut Fields<'_>) -> Request {
     const PRIORITIES: [(&str, Priority); 2] =
         [("interactive", Priority::Interactive), ("batch", Priority::Batch)];
     Request {
@@ -106,6 +127,7 @@ fn request(fields: &mut Fields<'_>) -> Request {
             .unwrap_or_default(),
         deadline: fields.read("deadline", Value::duration),
         caller: None,
+        idempotency: None,
         trace: true,
     }
 }

@@ -211,13 +211,14 @@ const REASONS: [&str; 16] = [
 ];
 
 /// Refusals, the rejection that emptied the funnel, and stops.
-const ERRORS: [&str; 27] = [
+const ERRORS: [&str; 28] = [
     "unknown_model",
     "not_permitted",
     "over_limit",
     "over_budget",
     "queue_full",
     "wait_too_long",
+    "conflict",
     "no_candidate",
     "rate_limited",
     "unavailable",
