@@ -58,6 +58,8 @@ export interface RouteRequest {
   region?: string;
   priority?: "interactive" | "batch";
   deadline?: Micros;
+  /** The client's idempotency key: hashes of caller, path and key, and of the body, in four words of 32 bits. */
+  idempotency?: { scope: [number, number, number, number]; body: [number, number, number, number] };
   /** Record every decision of this call. */
   trace?: boolean;
 }
@@ -159,6 +161,7 @@ export type Outcome =
       candidates: Candidate[];
       cost?: NanoUsd;
     }
+  | { type: "repeated"; of: number; how: "attach" | "replay" | "conflict" }
   | { type: "cancelled"; usage: Usage; cost?: NanoUsd };
 
 /** The record of how a call was decided, as the command line prints it in JSON. */

@@ -2,7 +2,7 @@
 
 use pointsman_core::{
     Action, Amounts, Candidate, Catalog, Clocks, Denied, DeploymentId, Outcome, Refusal,
-    RefusalReason, Rejection, Stop, WaitReason,
+    RefusalReason, Rejection, Repetition, Stop, WaitReason,
 };
 use serde::Serialize;
 
@@ -104,6 +104,10 @@ pub(crate) enum OutcomeDto<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
     },
+    Repeated {
+        of: f64,
+        how: Repetition,
+    },
     Cancelled {
         usage: UsageDto,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -198,6 +202,7 @@ impl<'a> Names<'a> {
                     cost: cost.map(number),
                 }
             }
+            Outcome::Repeated { of, how } => OutcomeDto::Repeated { of: number(of.number()), how },
             Outcome::Cancelled { usage, cost } => {
                 OutcomeDto::Cancelled { usage: usage.into(), cost: cost.map(number) }
             }

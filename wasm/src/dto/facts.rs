@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use pointsman_core::{Failure, FailureKind, Needs, Priority, QuotaFacts, Request, Usage};
+use pointsman_core::{
+    Failure, FailureKind, IdempotencyKey, Needs, Priority, QuotaFacts, Request, Usage,
+};
 use serde::{Deserialize, Serialize};
 
 use super::number::{length, number};
@@ -26,8 +28,17 @@ pub(crate) struct RequestDto {
     region: Option<String>,
     priority: Option<Priority>,
     deadline: Option<u64>,
+    idempotency: Option<IdempotencyDto>,
     #[serde(default)]
     trace: bool,
+}
+
+/// [`IdempotencyKey`]: each hash as four words of 32 bits, the highest first.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IdempotencyDto {
+    scope: [u32; 4],
+    body: [u32; 4],
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -56,9 +67,18 @@ impl From<RequestDto> for Request {
             region: dto.region,
             priority: dto.priority.unwrap_or_default(),
             deadline: dto.deadline.map(Duration::from_micros),
+            idempotency: dto.idempotency.map(|IdempotencyDto { scope, body }| IdempotencyKey {
+                scope: halves(scope),
+                body: halves(body),
+            }),
             trace: dto.trace,
         }
     }
+}
+
+fn halves([a, b, c, d]: [u32; 4]) -> [u64; 2] {
+    let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+    [pair(a, b), pair(c, d)]
 }
 
 /// [`Usage`].
