@@ -8,8 +8,12 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::{mpsc, oneshot};
 
-/// Pieces that may wait for a slow reader.
+/// Pieces that may wait for a slow reader; with pieces of at most [`PIECE`] this bounds a stream's
+/// memory.
 pub(crate) const PIECES: usize = 8;
+
+/// The largest piece read from a connection at once, in bytes.
+pub(crate) const PIECE: usize = 64 * 1024;
 
 /// The body was cut: the connection must not end as if the answer were whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +40,13 @@ impl OutBody {
     /// A whole body nobody waits for.
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
         Self::Whole { bytes: Some(bytes.into()), handed_over: None }
+    }
+
+    /// A whole body, and a receiver that resolves when it is handed over, with an error if it
+    /// never is.
+    pub(crate) fn watched(bytes: Bytes) -> (Self, oneshot::Receiver<()>) {
+        let (sender, receiver) = oneshot::channel();
+        (Self::Whole { bytes: Some(bytes), handed_over: Some(sender) }, receiver)
     }
 
     /// A body in pieces, and the end to feed.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands;
 
@@ -22,8 +22,108 @@ failed scenario, a server that could not start); 2 the command line was not unde
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run the gateway. Without a config, keys in the usual environment variables decide what it serves
+    Serve(ServeArgs),
+    /// Report every fault of a config, with its place and a remedy; touches no network
+    Check(CheckArgs),
+    /// Say which deployment a request would go to, and why every other one would not; sends nothing
+    Explain(ExplainArgs),
+    /// Run scenario files: unit tests for routing, on a virtual clock
+    Test(TestArgs),
     /// Run an upstream that speaks OpenAI's protocol and misbehaves as told
     Mock(MockArgs),
+}
+
+/// `pointsman serve`
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// The config file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Where clients connect; overrides `server.listen`
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Where health and metrics are; overrides `server.admin`
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) admin: Option<SocketAddr>,
+    /// How the log is written to standard error
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub(crate) log: LogFormat,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// One line of text per event
+    Text,
+    /// One JSON object per event
+    Json,
+}
+
+/// `pointsman check`
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// The config file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `pointsman explain`
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    /// The config file; without it, what `serve` would run with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The model name a client would send
+    #[arg(long, required_unless_present = "body")]
+    pub(crate) model: Option<String>,
+    /// A chat request to take the facts from: a file, or `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) body: Option<PathBuf>,
+    /// Input tokens, without tools
+    #[arg(long, value_name = "N")]
+    pub(crate) input_tokens: Option<u64>,
+    /// Tokens of tool definitions
+    #[arg(long, value_name = "N")]
+    pub(crate) tools_tokens: Option<u64>,
+    /// The most output tokens the client allows
+    #[arg(long, value_name = "N")]
+    pub(crate) max_output_tokens: Option<u64>,
+    /// The answer is to be streamed
+    #[arg(long)]
+    pub(crate) stream: bool,
+    /// What the model must be able to do, such as `tools,vision`
+    #[arg(long, value_name = "CAPABILITIES", value_delimiter = ',')]
+    pub(crate) needs: Vec<String>,
+    /// A tag the member must carry; may be repeated
+    #[arg(long = "tag", value_name = "TAG")]
+    pub(crate) tags: Vec<String>,
+    /// The only region that may serve
+    #[arg(long)]
+    pub(crate) region: Option<String>,
+    /// The seed of the decision, where chance has a part
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print the decision as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `pointsman test`
+#[derive(Args, Debug)]
+pub(crate) struct TestArgs {
+    /// Scenario files
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print the whole result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print every decision
+    #[arg(long)]
+    pub(crate) trace: bool,
 }
 
 /// `pointsman mock`
@@ -46,6 +146,10 @@ pub(crate) struct MockArgs {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     match Cli::parse().command {
+        Command::Serve(args) => commands::serve::run(&args),
+        Command::Check(args) => commands::check::run(&args),
+        Command::Explain(args) => commands::explain::run(&args),
+        Command::Test(args) => commands::test::run(&args),
         Command::Mock(args) => commands::mock::run(&args),
     }
 }

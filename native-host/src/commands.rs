@@ -1,9 +1,18 @@
 //! One file per command. Each prints its findings and says with which code to exit.
 
+pub(crate) mod check;
+pub(crate) mod explain;
 pub(crate) mod mock;
+pub(crate) mod serve;
+pub(crate) mod test;
 
 use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
+
+use pointsman_core::Loaded;
+
+use crate::document::Source;
 
 /// Something was found, or did not work: says so, and gives the exit code.
 fn failed(problem: impl Display) -> ExitCode {
@@ -17,4 +26,18 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
         .enable_all()
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))
+}
+
+/// The configuration in this file, or the built-in one; all its faults in one text.
+fn load(path: Option<&Path>) -> Result<(Loaded, String), String> {
+    let source = Source::read(path)?;
+    match source.load() {
+        Ok(loaded) => Ok((loaded, source.name)),
+        Err(faults) => {
+            let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
+            let count = faults.len();
+            let faults = if count == 1 { "fault" } else { "faults" };
+            Err(format!("{}: {count} {faults}\n{}", source.name, lines.join("\n")))
+        }
+    }
 }

@@ -1,9 +1,33 @@
 //! The Pointsman gateway: sockets, timers and the command line around the core.
+//!
+//! A request goes through `server` (connections), `api` (paths), `drive` (the core's actions and
+//! events), `upstream` and `stream` (one attempt), `client` and `reply` (what is sent back).
+//! `gateway` holds what all of them share.
 
+mod account;
+mod admin;
+mod api;
 mod body;
+mod builtin;
 mod cli;
+mod client;
+mod clock;
 mod commands;
+mod document;
+mod drive;
+mod explanation;
+mod gateway;
 mod intake;
+mod line;
+mod metrics;
 pub mod mock;
+mod pool;
+mod practice;
+mod reply;
+mod server;
+mod source;
+mod stop;
+mod stream;
+mod upstream;
 
 pub use cli::main;

@@ -12,3 +12,7 @@ mod server;
 
 pub use script::{Script, ScriptError};
 pub use server::Mock;
+
+pub(crate) use chat::{Ask, Voice};
+pub(crate) use play::{Played, Player, plan};
+pub(crate) use script::{Answer, Length, Turn};

@@ -1,0 +1,181 @@
+//! The API for clients: which path means what.
+
+use std::sync::Arc;
+
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+use pointsman_wire::openai::{self, ErrorReply, fault_reply, read_chat};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::body::{Cut, OutBody};
+use crate::drive;
+use crate::gateway::Gateway;
+use crate::intake::{self, IntakeError};
+use crate::reply;
+use crate::upstream::Question;
+
+/// What a path names.
+#[derive(Debug, PartialEq, Eq)]
+enum Place<'a> {
+    Chat,
+    Models,
+    Model(&'a str),
+    Nowhere,
+}
+
+impl<'a> Place<'a> {
+    fn of(path: &'a str) -> Self {
+        let path = path.strip_prefix("/v1").unwrap_or(path);
+        match path {
+            "/chat/completions" => Self::Chat,
+            "/models" => Self::Models,
+            _ => match path.strip_prefix("/models/") {
+                // Names may hold slashes: `openai/gpt-4o`.
+                Some(name) if !name.is_empty() => Self::Model(name),
+                _ => Self::Nowhere,
+            },
+        }
+    }
+
+    fn method(&self) -> Option<Method> {
+        match self {
+            Self::Chat => Some(Method::POST),
+            Self::Models | Self::Model(_) => Some(Method::GET),
+            Self::Nowhere => None,
+        }
+    }
+}
+
+/// Answers one request.
+///
+/// # Errors
+/// The answer was cut: the connection must not end as if it were whole.
+pub(crate) async fn answer(
+    request: Request<Incoming>,
+    gateway: Arc<Gateway>,
+) -> Result<Response<OutBody>, Cut> {
+    let (head, body) = request.into_parts();
+    let place = Place::of(head.uri.path());
+    match place.method() {
+        None => return Ok(nowhere(head.uri.path())),
+        Some(method) if method != head.method => return Ok(wrong_method(&method)),
+        Some(_) => {}
+    }
+    match place {
+        Place::Chat => chat(body, gateway).await,
+        Place::Models => {
+            let names = gateway.catalog.groups().map(|(_, group)| group.name.as_str());
+            Ok(reply::json(StatusCode::OK, OutBody::whole(openai::models_list(names))))
+        }
+        Place::Model(name) => Ok(model(&gateway, name)),
+        Place::Nowhere => Ok(nowhere(head.uri.path())),
+    }
+}
+
+async fn chat(body: Incoming, gateway: Arc<Gateway>) -> Result<Response<OutBody>, Cut> {
+    let bytes = match timeout(gateway.body_time, intake::read(body, gateway.max_body)).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(IntakeError::TooLarge)) => return Ok(too_large(gateway.max_body)),
+        Ok(Err(IntakeError::Broken)) => return Err(Cut),
+        Err(_) => return Ok(too_slow()),
+    };
+    let question = match read_chat(&bytes) {
+        Ok(chat) => Question { chat, bytes },
+        Err(fault) => return Ok(reply::error(fault_reply(&fault), None, None)),
+    };
+    let (head, response) = oneshot::channel();
+    tokio::spawn(drive::run(gateway, question, head));
+    // The task always answers; if it died, the connection must not look healthy.
+    response.await.map_err(|_| Cut)
+}
+
+fn model(gateway: &Gateway, name: &str) -> Response<OutBody> {
+    let name = percent_decoded(name);
+    if gateway.catalog.resolve(&name).is_some() {
+        return reply::json(StatusCode::OK, OutBody::whole(openai::model(&name)));
+    }
+    let message = format!("the model `{}` does not exist here", shown(&name));
+    reply::error(ErrorReply::new(404, "model_not_found", &message), None, None)
+}
+
+fn nowhere(path: &str) -> Response<OutBody> {
+    let message = format!(
+        "`{}` is not served here; there are POST /v1/chat/completions, GET /v1/models and GET \
+         /v1/models/{{id}}",
+        shown(path)
+    );
+    reply::error(ErrorReply::new(404, "unsupported_endpoint", &message), None, None)
+}
+
+fn wrong_method(right: &Method) -> Response<OutBody> {
+    let message = format!("this path understands {right} only");
+    let mut response =
+        reply::error(ErrorReply::new(405, "method_not_allowed", &message), None, None);
+    let allow = HeaderValue::from_str(right.as_str());
+    if let Ok(allow) = allow {
+        response.headers_mut().insert(header::ALLOW, allow);
+    }
+    response
+}
+
+fn too_large(limit: usize) -> Response<OutBody> {
+    let message = format!("the body is larger than {limit} bytes (`server.max_body`)");
+    let mut response = reply::error(ErrorReply::new(413, "body_too_large", &message), None, None);
+    // The rest of the body is still on its way and will not be read.
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+fn too_slow() -> Response<OutBody> {
+    let message = "the body did not come in time";
+    let mut response = reply::error(ErrorReply::new(408, "body_timeout", message), None, None);
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// A client's text as an error may repeat it.
+fn shown(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
+/// Clients escape the slash in a name: `openai%2Fgpt-4o`. What is no escape stands for itself.
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let digits = (first == b'%').then(|| tail.split_at_checked(2)).flatten();
+        let byte = digits.and_then(|(digits, after)| {
+            let digits = std::str::from_utf8(digits).ok()?;
+            Some((u8::from_str_radix(digits, 16).ok()?, after))
+        });
+        let (byte, after) = byte.unwrap_or((first, tail));
+        bytes.push(byte);
+        rest = after;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_mean_the_same_with_and_without_a_version() {
+        for prefix in ["", "/v1"] {
+            let place = |path: &str| format!("{:?}", Place::of(&format!("{prefix}{path}")));
+            assert_eq!(place("/chat/completions"), "Chat");
+            assert_eq!(place("/models"), "Models");
+            assert_eq!(place("/models/openai/gpt-4o"), r#"Model("openai/gpt-4o")"#);
+            assert_eq!(place("/models/"), "Nowhere");
+            assert_eq!(place("/embeddings"), "Nowhere");
+        }
+    }
+
+    #[test]
+    fn escapes_are_undone() {
+        assert_eq!(percent_decoded("openai%2Fgpt-4o"), "openai/gpt-4o");
+        assert_eq!(percent_decoded("50%"), "50%");
+        assert_eq!(percent_decoded("%zz%41"), "%zzA");
+    }
+}

@@ -1,0 +1,89 @@
+//! `pointsman check`
+
+use std::process::ExitCode;
+
+use pointsman_core::{ConfigFault, Loaded};
+use serde_json::{Value, json};
+
+use super::failed;
+use crate::cli::CheckArgs;
+use crate::document::Source;
+
+/// Prints every fault, or, of a config without one, what is still worth knowing.
+pub(crate) fn run(args: &CheckArgs) -> ExitCode {
+    let source = match Source::read(Some(&args.file)) {
+        Ok(source) => source,
+        Err(problem) => return failed(problem),
+    };
+    let loaded = source.load();
+    if args.json {
+        println!("{:#}", as_json(&loaded));
+    } else {
+        match &loaded {
+            Ok(loaded) => print_notes(loaded, &source.name),
+            Err(faults) => print_faults(faults, &source.name),
+        }
+    }
+    if loaded.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn print_faults(faults: &[ConfigFault], name: &str) {
+    for fault in faults {
+        println!("error: {fault}");
+    }
+    let count = faults.len();
+    let word = if count == 1 { "fault" } else { "faults" };
+    println!("{name}: {count} {word}");
+}
+
+fn print_notes(loaded: &Loaded, name: &str) {
+    for warning in &loaded.warnings {
+        println!("warning: {}: {} ({})", warning.path, warning.message, warning.name);
+    }
+    for note in &loaded.not_built {
+        let serve = if note.restricts { "; `serve` refuses to start with it" } else { "" };
+        println!("not built: {}: {}{serve}", note.path, note.instead);
+    }
+    let catalog = &loaded.catalog;
+    println!(
+        "{name}: ok, {} deployments in {} groups, {} warnings, {} keys not built",
+        catalog.deployments().count(),
+        catalog.groups().count(),
+        loaded.warnings.len(),
+        loaded.not_built.len()
+    );
+}
+
+fn as_json(loaded: &Result<Loaded, Vec<ConfigFault>>) -> Value {
+    match loaded {
+        Ok(loaded) => {
+            let warnings = loaded.warnings.iter().map(|warning| {
+                json!({ "path": warning.path, "name": warning.name, "message": warning.message })
+            });
+            let not_built = loaded.not_built.iter().map(|note| {
+                json!({ "path": note.path, "restricts": note.restricts, "instead": note.instead })
+            });
+            json!({
+                "ok": true,
+                "faults": [],
+                "warnings": warnings.collect::<Vec<_>>(),
+                "not_built": not_built.collect::<Vec<_>>(),
+            })
+        }
+        Err(faults) => {
+            let faults = faults.iter().map(|fault| {
+                json!({
+                    "path": fault.path,
+                    "message": fault.message,
+                    "suggestion": fault.suggestion,
+                })
+            });
+            json!({
+                "ok": false,
+                "faults": faults.collect::<Vec<_>>(),
+                "warnings": [],
+                "not_built": [],
+            })
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! `pointsman serve`
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pointsman_core::{Loaded, Server};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
+
+use super::{failed, load, runtime};
+use crate::builtin;
+use crate::cli::{LogFormat, ServeArgs};
+use crate::gateway::Gateway;
+use crate::line::Line;
+use crate::pool::Connector;
+use crate::server::{self, Door};
+use crate::stop::Phase;
+
+/// How long calls that were cut may take to end.
+const CUTTING: Duration = Duration::from_secs(2);
+
+/// Serves until told to stop.
+pub(crate) fn run(args: &ServeArgs) -> ExitCode {
+    start_log(args.log);
+    let served = plan(args).and_then(|plan| runtime()?.block_on(serve(plan)));
+    served.map_or_else(failed, |()| ExitCode::SUCCESS)
+}
+
+/// What is to be served.
+struct Plan {
+    loaded: Loaded,
+    server: Server,
+    name: String,
+    built_in: bool,
+}
+
+fn plan(args: &ServeArgs) -> Result<Plan, String> {
+    let (loaded, name) = load(args.config.as_deref())?;
+    let mut server = loaded.config.server.clone();
+    server.listen = args.listen.unwrap_or(server.listen);
+    server.admin = args.admin.unwrap_or(server.admin);
+    if !server.admin.ip().is_loopback() && server.admin_token.is_none() {
+        return Err(format!(
+            "the admin listener at `{}` is not on loopback, so `server.admin_token` must be set",
+            server.admin
+        ));
+    }
+    refuse_what_is_not_built(&loaded, &name)?;
+    for warning in &loaded.warnings {
+        tracing::warn!(path = warning.path, "{}", warning.message);
+    }
+    for note in &loaded.not_built {
+        tracing::warn!(path = note.path, "not built: {}", note.instead);
+    }
+    Ok(Plan { loaded, server, name, built_in: args.config.is_none() })
+}
+
+/// Whoever relies on a restriction or a record must not be served without it.
+fn refuse_what_is_not_built(loaded: &Loaded, name: &str) -> Result<(), String> {
+    let restricting = loaded.not_built.iter().filter(|note| note.restricts);
+    let paths: Vec<String> = restricting.map(|note| format!("  {}", note.path)).collect();
+    if paths.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "{name} asks for restrictions or records that this version does not build, so it is not \
+         served; remove these keys:\n{}",
+        paths.join("\n")
+    ))
+}
+
+async fn serve(plan: Plan) -> Result<(), String> {
+    let connector = Connector::new();
+    let providers = plan.loaded.config.providers.iter();
+    let lines = providers.map(|provider| Line::new(provider, &connector));
+    let lines = lines.collect::<Result<Vec<_>, _>>()?;
+    let api = server::bind(plan.server.listen).await?;
+    let admin = server::bind(plan.server.admin).await?;
+    let address = |listener: &tokio::net::TcpListener| {
+        listener.local_addr().map_err(|error| error.to_string())
+    };
+    let (api_address, admin_address) = (address(&api)?, address(&admin)?);
+    let mut signals = Signals::install()?;
+    announce(&plan, api_address, admin_address);
+    let gateway = Gateway::new(Arc::new(plan.loaded.catalog), lines, &plan.server)?;
+    let gateway = Arc::new(gateway);
+    tokio::spawn(server::run(admin, Door::Admin, Arc::clone(&gateway)));
+    let api = tokio::spawn(server::run(api, Door::Api, Arc::clone(&gateway)));
+    signals.next().await;
+    stop(&gateway, api, signals, plan.server.drain).await;
+    Ok(())
+}
+
+/// Drains, then cuts: when the time is over, or at the second signal.
+async fn stop(gateway: &Gateway, mut api: JoinHandle<()>, mut signals: Signals, drain: Duration) {
+    let (in_flight, _) = gateway.open();
+    tracing::info!(in_flight, drain_s = drain.as_secs(), "draining; once more cuts at once");
+    gateway.stop.advance(Phase::Draining);
+    tokio::select! {
+        _ = &mut api => {
+            tracing::info!("stopped");
+            return;
+        }
+        () = tokio::time::sleep(drain) => {}
+        () = signals.next() => {}
+    }
+    let (in_flight, _) = gateway.open();
+    tracing::warn!(in_flight, "cutting what is still in flight");
+    gateway.stop.advance(Phase::Cutting);
+    // What does not end by then ends with the process.
+    let _ = tokio::time::timeout(CUTTING, api).await;
+    tracing::info!("stopped");
+}
+
+/// SIGTERM and SIGINT: both ask for the same.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn install() -> Result<Self, String> {
+        let install =
+            |kind| signal(kind).map_err(|error| format!("cannot listen for signals: {error}"));
+        Ok(Self {
+            terminate: install(SignalKind::terminate())?,
+            interrupt: install(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+fn announce(plan: &Plan, api: SocketAddr, admin: SocketAddr) {
+    println!("listening on http://{api}");
+    println!("admin on http://{admin}: /healthz /readyz /metrics");
+    println!("serving {}:", plan.name);
+    let catalog = &plan.loaded.catalog;
+    for (_, group) in catalog.groups() {
+        let members = group.members.iter();
+        let members: Vec<&str> =
+            members.map(|member| catalog.deployment(member.deployment).name.as_str()).collect();
+        println!("  {} -> {}", group.name, members.join(", "));
+    }
+    if plan.built_in {
+        println!("a provider's models are served if its key is set: {}", builtin::variables());
+    }
+    let name = catalog.groups().map(|(_, group)| group.name.as_str()).find(|n| !n.contains('*'));
+    if let Some(name) = name {
+        println!(
+            "try: curl -i http://{api}/v1/chat/completions -d \
+             '{{\"model\":\"{name}\",\"messages\":[{{\"role\":\"user\",\"content\":\"hi\"}}]}}'"
+        );
+    }
+}
+
+fn start_log(format: LogFormat) {
+    let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);
+    // Only a second call fails, and then a log is there already.
+    let _ = match format {
+        LogFormat::Text => builder.compact().with_ansi(false).try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+    };
+}

@@ -1,0 +1,86 @@
+//! Documents: from a file's text to the core's [`Node`], and from there to a configuration.
+
+use std::path::Path;
+
+use pointsman_core::{Config, ConfigFault, Loaded, Node, SecretRef};
+
+use crate::builtin;
+
+/// A configuration, and where it came from.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) text: String,
+    /// For people: a path, or what stands in for one.
+    pub(crate) name: String,
+}
+
+impl Source {
+    /// The text of this file, or, without one, the built-in configuration.
+    ///
+    /// # Errors
+    /// The file cannot be read; the text names it.
+    pub(crate) fn read(path: Option<&Path>) -> Result<Self, String> {
+        let Some(path) = path else {
+            let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+            return Ok(Self { text: builtin::config(&has), name: "the built-in config".into() });
+        };
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("cannot read `{name}`: {error}"))?;
+        Ok(Self { text, name })
+    }
+
+    /// The configuration that the text is.
+    ///
+    /// # Errors
+    /// Every fault of it.
+    pub(crate) fn load(&self) -> Result<Loaded, Vec<ConfigFault>> {
+        let document = node(&self.text).map_err(|message| {
+            vec![ConfigFault { path: String::new(), message, suggestion: None }]
+        })?;
+        Config::load(&document, &lookup)
+    }
+}
+
+/// One YAML document (JSON is one too).
+///
+/// # Errors
+/// Says what is wrong with the text, and at which line and column.
+pub(crate) fn node(text: &str) -> Result<Node, String> {
+    serde_saphyr::from_str_with_options(text, options()).map_err(|error| message(&error))
+}
+
+/// All documents of a YAML text, in their order.
+///
+/// # Errors
+/// As [`node`].
+pub(crate) fn nodes(text: &str) -> Result<Vec<Node>, String> {
+    serde_saphyr::from_multiple_with_options(text, options()).map_err(|error| message(&error))
+}
+
+fn message(error: &serde_saphyr::Error) -> String {
+    let text = error.to_string();
+    text.strip_prefix("error: ").map_or(text.clone(), str::to_owned)
+}
+
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        // The core reports a key that is written twice, with its place.
+        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::PassThrough,
+        // `no` is a name here, not a truth value.
+        strict_booleans: true,
+        // Errors are one line, and repeat nothing of the document.
+        with_snippet: false,
+    }
+}
+
+/// Finds a secret.
+fn lookup(reference: &SecretRef) -> Option<String> {
+    match reference {
+        SecretRef::Env(name) => std::env::var(name).ok(),
+        SecretRef::File(path) => {
+            let text = std::fs::read_to_string(path).ok()?;
+            Some(text.trim_end_matches(['\r', '\n']).to_owned())
+        }
+    }
+}

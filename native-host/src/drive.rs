@@ -1,0 +1,199 @@
+//! The run loop: what the core tells to do becomes I/O, and what happened becomes its next event.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+use pointsman_core::{Action, Attempt, AttemptNo, Call, Event, Misuse, Outcome, Timestamp, Usage};
+use pointsman_wire::openai::outcome_reply;
+use tokio::sync::oneshot;
+
+use crate::account::{self, Record};
+use crate::body::OutBody;
+use crate::client::Client;
+use crate::gateway::Gateway;
+use crate::reply::{self, Marks};
+use crate::stream::{Passed, Stream};
+use crate::upstream::{self, Answer, Question};
+
+/// One call, from the request to its end.
+#[derive(Debug)]
+pub(crate) struct Drive {
+    gateway: Arc<Gateway>,
+    question: Question,
+    client: Client,
+    call: Call,
+    /// The latest attempt.
+    attempt: Option<Attempt>,
+    /// The answer that is ready and not yet relayed.
+    ready: Option<Answer>,
+    /// The provider's own words about a bad request.
+    given: Option<Bytes>,
+    record: Record,
+}
+
+/// Drives one call in a task of its own, so that it ends in order whoever leaves. The response, or
+/// the beginning of it, comes through `head`.
+pub(crate) async fn run(
+    gateway: Arc<Gateway>,
+    question: Question,
+    head: oneshot::Sender<Response<OutBody>>,
+) {
+    let record = Record::begin(gateway.clock.now());
+    let (call, action) = gateway.begin(question.chat.facts.clone());
+    let client = Client::new(head, Arc::clone(&gateway));
+    let (attempt, ready, given) = (None, None, None);
+    let mut drive = Drive { gateway, question, client, call, attempt, ready, given, record };
+    let outcome = drive.until_finished(action).await;
+    drive.finish(outcome).await;
+}
+
+impl Drive {
+    async fn until_finished(&mut self, mut action: Action) -> Outcome {
+        loop {
+            let event = match action {
+                Action::Send(attempt) => self.send(attempt).await,
+                Action::Relay(attempt) => self.relay(attempt).await,
+                Action::Wait { until, .. } => self.wait(until).await,
+                // There is no strategy of the host's own, and no shared store.
+                Action::Rank { .. } => Event::Declined,
+                Action::Claim(_) => Event::StoreDown,
+                // One attempt at a time: there is nothing to keep doing.
+                Action::Continue => self.given_up().await,
+                Action::Finish(outcome) => return outcome,
+            };
+            action = match self.gateway.resume(&mut self.call, event) {
+                Ok(action) => action,
+                Err(misuse) => return self.misused(&misuse),
+            };
+        }
+    }
+
+    /// Opens an attempt, up to its first content.
+    async fn send(&mut self, attempt: Attempt) -> Event {
+        if self.attempt.replace(attempt).is_none() {
+            self.record.first_attempt(&self.gateway);
+        }
+        let opened = tokio::select! {
+            biased;
+            opened = upstream::open(&self.gateway, &self.question, &attempt) => opened,
+            () = self.client.gone() => return Event::Cancelled { usage: None },
+        };
+        match opened {
+            Ok(opened) => {
+                let usage = match &opened.answer {
+                    Answer::Whole(_, usage) => Some(*usage),
+                    Answer::Stream(_) => None,
+                };
+                self.ready = Some(opened.answer);
+                self.record.first_content_at = Some(opened.first_content_at);
+                Event::Ready {
+                    attempt: attempt.number,
+                    first_content_at: opened.first_content_at,
+                    usage,
+                    quota: opened.quota,
+                }
+            }
+            Err(failed) => {
+                account::attempt_failed(&self.gateway, &self.call, &attempt, &failed);
+                self.given = failed.given;
+                Event::Failed { attempt: attempt.number, failure: failed.failure, usage: None }
+            }
+        }
+    }
+
+    /// Hands the answer to the client. From here on nobody else may answer.
+    async fn relay(&mut self, attempt: AttemptNo) -> Event {
+        match self.ready.take() {
+            Some(Answer::Stream(stream)) => self.relay_stream(attempt, *stream).await,
+            Some(Answer::Whole(body, usage)) => self.relay_whole(attempt, body, usage).await,
+            None => self.given_up().await,
+        }
+    }
+
+    async fn relay_stream(&mut self, attempt: AttemptNo, stream: Stream) -> Event {
+        let marks = marks(&self.gateway, &self.call, self.attempt.as_ref());
+        let Some(pieces) = self.client.begin_stream(|body| reply::stream(&marks, body)) else {
+            return Event::Cancelled { usage: Some(stream.usage()) };
+        };
+        let gone = std::pin::pin!(self.client.gone());
+        match stream.pass_on(&pieces, &self.gateway.clock, gone).await {
+            Passed::Delivered { usage, ended_at, stalled_by_client } => {
+                Event::Completed { attempt, usage: Some(usage), ended_at, stalled_by_client }
+            }
+            Passed::Failed { failure, usage, detail } => {
+                self.record.detail = Some(detail);
+                Event::Failed { attempt, failure, usage: Some(usage) }
+            }
+            Passed::GivenUp { usage } => Event::Cancelled { usage: Some(usage) },
+        }
+    }
+
+    async fn relay_whole(&mut self, attempt: AttemptNo, body: Bytes, usage: Usage) -> Event {
+        let ended_at = self.gateway.clock.now();
+        let (body, handed_over) = OutBody::watched(body);
+        let marks = marks(&self.gateway, &self.call, self.attempt.as_ref());
+        let response = reply::whole(&marks, body);
+        let delivered = self.client.send(response) && handed_over.await.is_ok();
+        if !delivered {
+            return Event::Cancelled { usage: Some(usage) };
+        }
+        let stalled_by_client = self.gateway.clock.now().since(ended_at);
+        Event::Completed { attempt, usage: Some(usage), ended_at, stalled_by_client }
+    }
+
+    async fn wait(&mut self, until: Timestamp) -> Event {
+        let bell = self.gateway.bell(self.call.id());
+        tokio::select! {
+            () = tokio::time::sleep_until(self.gateway.clock.instant(until)) => Event::Due,
+            () = bell.notified() => Event::Woken,
+            () = self.client.gone() => Event::Cancelled { usage: None },
+        }
+    }
+
+    async fn given_up(&mut self) -> Event {
+        self.client.gone().await;
+        Event::Cancelled { usage: None }
+    }
+
+    /// This host broke the contract: the call cannot go on, and the log says so.
+    fn misused(&mut self, misuse: &Misuse) -> Outcome {
+        tracing::error!(decision = self.call.id().number(), %misuse, "a call was driven wrongly");
+        match self.gateway.resume(&mut self.call, Event::Cancelled { usage: None }) {
+            Ok(Action::Finish(outcome)) => outcome,
+            Ok(_) | Err(_) => Outcome::Cancelled { usage: Usage::default(), cost: None },
+        }
+    }
+
+    /// Tells the client how it ended, if the answer has not done so itself.
+    async fn finish(mut self, outcome: Outcome) {
+        let now = self.gateway.clock.now();
+        let model = &self.question.chat.facts.model;
+        let error = match &outcome {
+            // Whoever left needs no words; whoever is still there was cut by a drain.
+            Outcome::Cancelled { .. } => Some(reply::cut_by_drain()),
+            outcome => outcome_reply(outcome, model, now),
+        };
+        if let Some(error) = error {
+            if self.client.waits_for_head() {
+                self.record.status = error.status;
+                let marks = marks(&self.gateway, &self.call, self.attempt.as_ref());
+                let response = reply::error(error, self.given.take(), Some(&marks));
+                self.client.send(response);
+            } else {
+                self.client.break_off(error.stream_event()).await;
+            }
+        }
+        account::finished(&self.gateway, &self.call, self.attempt.as_ref(), &self.record, &outcome);
+    }
+}
+
+fn marks<'a>(gateway: &'a Gateway, call: &Call, attempt: Option<&Attempt>) -> Marks<'a> {
+    Marks {
+        decision: call.id().number(),
+        group: call.group().map(|group| &**gateway.group_name(Some(group))),
+        deployment: attempt.map(|attempt| &**gateway.deployment_name(attempt.deployment)),
+        attempts: call.attempts(),
+        fallbacks: call.fallbacks(),
+    }
+}

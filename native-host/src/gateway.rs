@@ -1,0 +1,202 @@
+//! What all calls share: the router behind its one lock, the clock, the lines to the providers.
+//!
+//! The lock is held for one `begin` or `resume` and never across an await. The order in which it is
+//! taken is the total order of the core's inputs, and the clock is read inside it, so that the core
+//! sees time in that order too.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use pointsman_core::{
+    Action, Call, CallId, Catalog, DeploymentId, Event, Gate, GroupId, Misuse, Request, Router,
+    Seed,
+};
+
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+use crate::line::Line;
+use crate::metrics::Metrics;
+use crate::stop::Stop;
+
+/// What all calls share.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    switch: Mutex<Switch>,
+    names: Names,
+    seeds: Seeds,
+    /// One for each provider of the catalog, by its number.
+    lines: Vec<Line>,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) clock: Clock,
+    pub(crate) metrics: Metrics,
+    pub(crate) stop: Stop,
+    pub(crate) admin_token: Option<String>,
+    /// The largest request body, in bytes.
+    pub(crate) max_body: usize,
+    /// How long a client may take over a request's body.
+    pub(crate) body_time: Duration,
+}
+
+/// The router, and who is to be told when it wakes a call.
+#[derive(Debug)]
+struct Switch {
+    router: Router,
+    waiting: BTreeMap<CallId, Arc<Notify>>,
+}
+
+/// Names as metrics want them: made once, shared ever after.
+#[derive(Debug)]
+struct Names {
+    deployments: Vec<Arc<str>>,
+    groups: Vec<Arc<str>>,
+    nobody: Arc<str>,
+}
+
+/// One seed per call, from one that the operating system gave.
+#[derive(Debug)]
+struct Seeds {
+    first: Seed,
+    drawn: AtomicU64,
+}
+
+impl Gateway {
+    /// A gateway for this catalog and the lines to its providers.
+    ///
+    /// # Errors
+    /// The operating system gives no randomness.
+    pub(crate) fn new(
+        catalog: Arc<Catalog>,
+        lines: Vec<Line>,
+        server: &pointsman_core::Server,
+    ) -> Result<Self, String> {
+        let clock = Clock::start();
+        let first = getrandom::u64().map_err(|error| format!("no randomness: {error}"))?;
+        let router = Router::new(Arc::clone(&catalog), clock.now());
+        Ok(Self {
+            switch: Mutex::new(Switch { router, waiting: BTreeMap::new() }),
+            names: Names::of(&catalog),
+            seeds: Seeds { first: Seed(first), drawn: AtomicU64::new(0) },
+            lines,
+            catalog,
+            clock,
+            metrics: Metrics::new(),
+            stop: Stop::new(),
+            admin_token: server.admin_token.as_ref().map(|token| token.expose().to_owned()),
+            max_body: usize::try_from(server.max_body).unwrap_or(usize::MAX),
+            body_time: Duration::from_secs(60),
+        })
+    }
+
+    /// A call begins.
+    pub(crate) fn begin(&self, request: Request) -> (Call, Action) {
+        let seed = self.seeds.next();
+        let mut switch = self.switch();
+        let (call, action) = switch.router.begin(request, seed, self.clock.now());
+        switch.after(call.id(), &action);
+        (call, action)
+    }
+
+    /// Something happened to a call.
+    pub(crate) fn resume(&self, call: &mut Call, event: Event) -> Result<Action, Misuse> {
+        let mut switch = self.switch();
+        let action = switch.router.resume(call, event, self.clock.now())?;
+        switch.after(call.id(), &action);
+        Ok(action)
+    }
+
+    /// What tells a waiting call that it is woken.
+    pub(crate) fn bell(&self, call: CallId) -> Arc<Notify> {
+        self.switch().waiting.get(&call).map(Arc::clone).unwrap_or_default()
+    }
+
+    /// The line to a deployment's provider, and the model's name there.
+    pub(crate) fn line(&self, id: DeploymentId, requested: &str) -> Option<(&Line, String)> {
+        let model = self.switch().router.upstream_model(id, requested).to_owned();
+        let provider = self.catalog.deployment(id).provider;
+        let line = self.lines.get(provider.number() as usize)?;
+        Some((line, model))
+    }
+
+    /// A deployment's name.
+    pub(crate) fn deployment_name(&self, id: DeploymentId) -> &Arc<str> {
+        self.names.deployments.get(id.number() as usize).unwrap_or(&self.names.nobody)
+    }
+
+    /// A group's name; `-` if there is none.
+    pub(crate) fn group_name(&self, id: Option<GroupId>) -> &Arc<str> {
+        let name = id.and_then(|id| self.names.groups.get(id.number() as usize));
+        name.unwrap_or(&self.names.nobody)
+    }
+
+    /// The metrics page, with where every deployment stands now.
+    pub(crate) fn render_metrics(&self) -> String {
+        {
+            let switch = self.switch();
+            let now = self.clock.now();
+            for (id, _) in self.catalog.deployments() {
+                let gate = gate_name(&switch.router.gate(id, now));
+                self.metrics.stand(self.deployment_name(id), gate, switch.router.in_flight(id));
+            }
+            self.metrics.reserved(switch.router.reserved());
+        }
+        self.metrics.render()
+    }
+
+    /// Attempts in flight and open reservations, over all deployments.
+    pub(crate) fn open(&self) -> (u32, usize) {
+        let switch = self.switch();
+        let in_flight = self.catalog.deployments().map(|(id, _)| switch.router.in_flight(id)).sum();
+        (in_flight, switch.router.reserved())
+    }
+
+    fn switch(&self) -> MutexGuard<'_, Switch> {
+        // The core does not panic; if it did, one bad call should not end all others.
+        self.switch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Switch {
+    /// After each input: note who waits, and wake whom the router says.
+    fn after(&mut self, call: CallId, action: &Action) {
+        if matches!(action, Action::Wait { .. }) {
+            self.waiting.entry(call).or_default();
+        } else {
+            self.waiting.remove(&call);
+        }
+        for woken in self.router.wakes() {
+            if let Some(bell) = self.waiting.get(&woken) {
+                bell.notify_one();
+            }
+        }
+    }
+}
+
+impl Names {
+    fn of(catalog: &Catalog) -> Self {
+        Self {
+            deployments: catalog.deployments().map(|(_, one)| one.name.as_str().into()).collect(),
+            groups: catalog.groups().map(|(_, group)| group.name.as_str().into()).collect(),
+            nobody: "-".into(),
+        }
+    }
+}
+
+impl Seeds {
+    fn next(&self) -> Seed {
+        self.first.derive(self.drawn.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A gate's name, as metrics and scenario files use it.
+pub(crate) fn gate_name(gate: &Gate) -> &'static str {
+    match gate {
+        Gate::Ready => "ready",
+        Gate::Throttled { .. } => "throttled",
+        Gate::Tripped { .. } => "tripped",
+        Gate::HalfOpen => "half_open",
+        Gate::Blocked => "blocked",
+    }
+}

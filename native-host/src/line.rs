@@ -1,0 +1,109 @@
+//! A line to a provider: where to call and how, made once from the configuration.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
+use pointsman_core::{Protocol, ProviderConfig};
+use pointsman_wire::openai::{DEFAULT_BASE_URL, Target, chat_head};
+
+use crate::body::OutBody;
+use crate::pool::{Connector, Pool};
+use crate::practice::Practice;
+use crate::upstream::Question;
+
+/// How to reach one provider.
+#[derive(Debug)]
+pub(crate) enum Line {
+    /// Over HTTP, in OpenAI's protocol.
+    OpenAi(OpenAiLine),
+    /// Not at all: the built-in practice line answers.
+    Practice(Practice),
+    /// In a protocol that this gateway does not speak yet.
+    Unspoken(Protocol),
+}
+
+/// A provider that speaks OpenAI's protocol.
+pub(crate) struct OpenAiLine {
+    base_url: String,
+    api_key: Option<String>,
+    headers: Vec<(String, String)>,
+    pub(crate) pool: Arc<Pool>,
+}
+
+impl Line {
+    /// The line to a provider.
+    ///
+    /// # Errors
+    /// Its address is none; the text names the provider.
+    pub(crate) fn new(provider: &ProviderConfig, connector: &Connector) -> Result<Self, String> {
+        Ok(match provider.protocol {
+            Protocol::Openai => Self::OpenAi(OpenAiLine::new(provider, connector)?),
+            Protocol::Mock => Self::Practice(Practice::new(provider)),
+            other => Self::Unspoken(other),
+        })
+    }
+}
+
+impl OpenAiLine {
+    fn new(provider: &ProviderConfig, connector: &Connector) -> Result<Self, String> {
+        let base_url = provider.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL);
+        let origin: Uri = base_url
+            .parse()
+            .map_err(|error| format!("providers.{}.base_url: {error}", provider.name))?;
+        let headers = provider.headers.iter();
+        Ok(Self {
+            base_url: base_url.to_owned(),
+            api_key: provider.api_key.as_ref().map(|key| key.expose().to_owned()),
+            headers: headers
+                .map(|(name, value)| (name.clone(), value.expose().to_owned()))
+                .collect(),
+            pool: Pool::new(origin, connector.clone()),
+        })
+    }
+
+    /// The question as this provider is to be asked it, under its name for the model.
+    ///
+    /// # Errors
+    /// A header or the address cannot be written in HTTP; the text says which.
+    pub(crate) fn request(
+        &self,
+        question: &Question,
+        model: &str,
+    ) -> Result<Request<OutBody>, String> {
+        let target = Target {
+            base_url: &self.base_url,
+            api_key: self.api_key.as_deref(),
+            headers: &self.headers,
+            model,
+        };
+        let head = chat_head(&target, question.chat.facts.stream);
+        let body = question.chat.body.rewrite(&target).to_vec(&question.bytes);
+        let mut request = Request::new(OutBody::whole(body));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = head.url.parse().map_err(|error| format!("the address: {error}"))?;
+        write_headers(request.headers_mut(), &head.headers)?;
+        Ok(request)
+    }
+}
+
+fn write_headers(into: &mut HeaderMap, headers: &[pointsman_wire::Header]) -> Result<(), String> {
+    into.reserve(headers.len() + 2);
+    into.insert(http::header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
+    for header in headers {
+        let bad = |_| format!("the header `{}` cannot be sent", header.name);
+        let name = HeaderName::try_from(header.name.as_str()).map_err(|_| bad(()))?;
+        let mut value = HeaderValue::from_str(&header.value).map_err(|_| bad(()))?;
+        value.set_sensitive(header.secret);
+        into.insert(name, value);
+    }
+    Ok(())
+}
+
+const USER_AGENT: &str = concat!("pointsman/", env!("CARGO_PKG_VERSION"));
+
+impl std::fmt::Debug for OpenAiLine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Neither the key nor what operators put into headers.
+        f.debug_struct("OpenAiLine").field("base_url", &self.base_url).finish_non_exhaustive()
+    }
+}

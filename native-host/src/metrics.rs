@@ -1,0 +1,205 @@
+//! What is counted and measured. Every label is a name from the configuration or a word of a closed
+//! list, so the number of series is bounded.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pointsman_core::Usage;
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+type Name = Arc<str>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    group: Name,
+    outcome: &'static str,
+    status: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct AttemptLabels {
+    deployment: Name,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct TokenLabels {
+    deployment: Name,
+    class: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct GroupLabels {
+    group: Name,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DeploymentLabels {
+    deployment: Name,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct GateLabels {
+    deployment: Name,
+    gate: &'static str,
+}
+
+/// All metrics, and the registry that writes them out.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    calls: Family<CallLabels, Counter>,
+    attempts: Family<AttemptLabels, Counter>,
+    tokens: Family<TokenLabels, Counter>,
+    first_content: Family<GroupLabels, Histogram, fn() -> Histogram>,
+    total: Family<GroupLabels, Histogram, fn() -> Histogram>,
+    overhead: Histogram,
+    in_flight: Family<DeploymentLabels, Gauge>,
+    gate: Family<GateLabels, Gauge>,
+    reserved: Gauge,
+}
+
+/// The gates a deployment can be at, one gauge each.
+pub(crate) const GATES: [&str; 5] = ["ready", "throttled", "tripped", "half_open", "blocked"];
+
+const SECONDS: [f64; 14] =
+    [0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 40.0, 90.0, 300.0];
+const OVERHEAD: [f64; 9] = [0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.1];
+
+fn seconds() -> Histogram {
+    Histogram::new(SECONDS)
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut metrics = Self {
+            registry: Registry::with_prefix("pointsman"),
+            calls: Family::default(),
+            attempts: Family::default(),
+            tokens: Family::default(),
+            first_content: Family::new_with_constructor(seconds),
+            total: Family::new_with_constructor(seconds),
+            overhead: Histogram::new(OVERHEAD),
+            in_flight: Family::default(),
+            gate: Family::default(),
+            reserved: Gauge::default(),
+        };
+        metrics.register();
+        metrics
+    }
+
+    fn register(&mut self) {
+        let to = &mut self.registry;
+        to.register("calls", "Calls ended, by how the client saw them end", self.calls.clone());
+        to.register("attempts", "Attempts ended, by what became of them", self.attempts.clone());
+        to.register("tokens", "Tokens used, by class", self.tokens.clone());
+        let help = "From the call's arrival to its first content";
+        let first = self.first_content.clone();
+        to.register_with_unit("first_content", help, Unit::Seconds, first);
+        let help = "From the call's arrival to its end";
+        to.register_with_unit("call_duration", help, Unit::Seconds, self.total.clone());
+        let help = "From having the request to asking the first upstream";
+        to.register_with_unit("overhead", help, Unit::Seconds, self.overhead.clone());
+        to.register("in_flight", "Attempts in flight", self.in_flight.clone());
+        to.register("gate", "1 at the gate where the deployment stands", self.gate.clone());
+        to.register("reservations", "Open reservations", self.reserved.clone());
+    }
+
+    /// A call has ended.
+    pub(crate) fn call(&self, group: &Name, outcome: &'static str, status: u16, took: Duration) {
+        let labels = CallLabels { group: Arc::clone(group), outcome, status };
+        self.calls.get_or_create(&labels).inc();
+        let labels = GroupLabels { group: Arc::clone(group) };
+        self.total.get_or_create(&labels).observe(took.as_secs_f64());
+    }
+
+    /// A call has its first content.
+    pub(crate) fn first_content(&self, group: &Name, after: Duration) {
+        let labels = GroupLabels { group: Arc::clone(group) };
+        self.first_content.get_or_create(&labels).observe(after.as_secs_f64());
+    }
+
+    /// The first attempt of a call is about to be sent.
+    pub(crate) fn overhead(&self, took: Duration) {
+        self.overhead.observe(took.as_secs_f64());
+    }
+
+    /// An attempt has ended: `ok`, or the failure's kind.
+    pub(crate) fn attempt(&self, deployment: &Name, result: &'static str) {
+        let labels = AttemptLabels { deployment: Arc::clone(deployment), result };
+        self.attempts.get_or_create(&labels).inc();
+    }
+
+    /// Tokens that a deployment is reckoned to have used.
+    pub(crate) fn tokens(&self, deployment: &Name, usage: &Usage) {
+        let classes = [
+            ("input", usage.input),
+            ("cached_input", usage.cached_input),
+            ("cache_write", usage.cache_write),
+            ("output", usage.output),
+            ("reasoning", usage.reasoning),
+        ];
+        for (class, count) in classes.into_iter().filter(|(_, count)| *count > 0) {
+            let labels = TokenLabels { deployment: Arc::clone(deployment), class };
+            self.tokens.get_or_create(&labels).inc_by(count);
+        }
+    }
+
+    /// Where a deployment stands, read when somebody asks.
+    pub(crate) fn stand(&self, deployment: &Name, gate: &'static str, in_flight: u32) {
+        let labels = DeploymentLabels { deployment: Arc::clone(deployment) };
+        self.in_flight.get_or_create(&labels).set(i64::from(in_flight));
+        for one in GATES {
+            let labels = GateLabels { deployment: Arc::clone(deployment), gate: one };
+            self.gate.get_or_create(&labels).set(i64::from(one == gate));
+        }
+    }
+
+    /// Open reservations, read when somebody asks.
+    pub(crate) fn reserved(&self, open: usize) {
+        self.reserved.set(i64::try_from(open).unwrap_or(i64::MAX));
+    }
+
+    /// Everything in the text format.
+    pub(crate) fn render(&self) -> String {
+        let mut page = String::new();
+        if text::encode(&mut page, &self.registry).is_err() {
+            // Writing to a string does not fail; if it did, an empty page would look healthy.
+            page.clear();
+            let _ = write!(page, "# the metrics could not be written");
+        }
+        page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_what_was_counted() {
+        let metrics = Metrics::new();
+        let group: Name = "chat".into();
+        metrics.call(&group, "served", 200, Duration::from_secs(1));
+        metrics.attempt(&"east".into(), "rate_limited");
+        metrics.tokens(&"east".into(), &Usage { output: 7, ..Usage::default() });
+        metrics.stand(&"east".into(), "throttled", 3);
+        let page = metrics.render();
+        for line in [
+            r#"pointsman_calls_total{group="chat",outcome="served",status="200"} 1"#,
+            r#"pointsman_attempts_total{deployment="east",result="rate_limited"} 1"#,
+            r#"pointsman_tokens_total{deployment="east",class="output"} 7"#,
+            r#"pointsman_gate{deployment="east",gate="throttled"} 1"#,
+            r#"pointsman_gate{deployment="east",gate="ready"} 0"#,
+            r#"pointsman_in_flight{deployment="east"} 3"#,
+        ] {
+            assert!(page.contains(line), "{line} is not in\n{page}");
+        }
+    }
+}

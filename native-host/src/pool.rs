@@ -1,0 +1,301 @@
+//! Connections to one provider: opened within the attempt's own clock, kept while healthy, and
+//! closed at once when an answer is abandoned.
+//!
+//! The pool is ours, not hyper-util's, for two reasons: the connect clock belongs to an attempt, and
+//! an attempt that lost must close its connection now, not when somebody notices.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::{HeaderValue, Request, Response, Uri, header};
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::{Connection as _, HttpConnector};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use pointsman_core::FailureKind;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+use tower_service::Service;
+
+use crate::body::{OutBody, PIECE};
+
+/// Idle connections kept per provider.
+const MAX_IDLE: usize = 256;
+/// How long an idle connection is trusted.
+const IDLE: Duration = Duration::from_secs(60);
+/// Streams at once on one HTTP/2 connection; providers allow about a hundred.
+const MAX_STREAMS: usize = 100;
+
+/// How connections are made: TCP with Nagle off, TLS where the address says so.
+#[derive(Clone, Debug)]
+pub(crate) struct Connector(HttpsConnector<HttpConnector>);
+
+impl Connector {
+    pub(crate) fn new() -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.set_nodelay(true);
+        tcp.enforce_http(false);
+        tcp.set_keepalive(Some(IDLE));
+        let tls = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http();
+        Self(tls.enable_all_versions().wrap_connector(tcp))
+    }
+}
+
+/// The connections to one provider.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    origin: Uri,
+    connector: Connector,
+    shelf: Mutex<Shelf>,
+}
+
+/// Connections that are open and not, or not fully, in use.
+#[derive(Debug, Default)]
+struct Shelf {
+    /// Newest last.
+    idle: VecDeque<(One, Instant)>,
+    shared: Vec<Shared>,
+}
+
+/// An HTTP/1.1 connection: one request at a time.
+#[derive(Debug)]
+struct One {
+    sender: http1::SendRequest<OutBody>,
+    driver: AbortHandle,
+}
+
+/// An HTTP/2 connection: many at once.
+#[derive(Clone, Debug)]
+struct Shared {
+    sender: http2::SendRequest<OutBody>,
+    streams: Arc<AtomicUsize>,
+}
+
+/// Why no answer came.
+#[derive(Debug)]
+pub(crate) struct SendError {
+    /// What kind of failure that is.
+    pub(crate) kind: FailureKind,
+    /// For logs.
+    pub(crate) detail: String,
+}
+
+impl Pool {
+    /// A pool of connections to where `origin` points: its scheme, host and port.
+    pub(crate) fn new(origin: Uri, connector: Connector) -> Arc<Self> {
+        Arc::new(Self { origin, connector, shelf: Mutex::default() })
+    }
+
+    /// Sends a request, over a kept connection or a new one that must stand within `connect`.
+    /// Dropping the future closes what it was using.
+    pub(crate) async fn send(
+        self: &Arc<Self>,
+        mut request: Request<OutBody>,
+        connect: Duration,
+    ) -> Result<(Response<Incoming>, Lease), SendError> {
+        while let Some(mut lease) = self.take() {
+            match lease.send(request).await {
+                Ok(response) => return Ok((response, lease)),
+                // The connection had ended before it took the request: as if it had not been kept.
+                Err((Some(unsent), _)) => request = self.restored(unsent),
+                Err((None, error)) => return Err(SendError::from_http(&error)),
+            }
+        }
+        let opened = tokio::time::timeout(connect, self.open()).await;
+        let mut lease = opened.unwrap_or_else(|_| {
+            Err(SendError::connect(format!("no connection within {} ms", connect.as_millis())))
+        })?;
+        match lease.send(request).await {
+            Ok(response) => Ok((response, lease)),
+            Err((_, error)) => Err(SendError::from_http(&error)),
+        }
+    }
+
+    /// A request that came back unsent, with its whole address again.
+    fn restored(&self, mut request: Request<OutBody>) -> Request<OutBody> {
+        let mut whole = self.origin.clone().into_parts();
+        whole.path_and_query = request.uri().path_and_query().cloned();
+        if let Ok(whole) = Uri::from_parts(whole) {
+            *request.uri_mut() = whole;
+        }
+        request.headers_mut().remove(header::HOST);
+        request
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A kept connection that can take a request now.
+    fn take(self: &Arc<Self>) -> Option<Lease> {
+        let mut shelf = self.shelf();
+        shelf.shared.retain(|shared| !shared.sender.is_closed());
+        let free = |shared: &&Shared| shared.streams.load(Ordering::Relaxed) < MAX_STREAMS;
+        if let Some(shared) = shelf.shared.iter().find(free) {
+            return Some(Lease::many(shared.clone()));
+        }
+        shelf.idle.retain(|(one, since)| !one.sender.is_closed() && since.elapsed() < IDLE);
+        let ready = shelf.idle.iter().rposition(|(one, _)| one.sender.is_ready())?;
+        let (one, _) = shelf.idle.remove(ready)?;
+        Some(Lease::one(one, Arc::clone(self)))
+    }
+
+    async fn open(self: &Arc<Self>) -> Result<Lease, SendError> {
+        let mut connector = self.connector.0.clone();
+        let stream = connector.call(self.origin.clone()).await;
+        let stream = stream.map_err(|error| SendError::from_connect(error.as_ref()))?;
+        if stream.connected().is_negotiated_h2() {
+            let mut builder = http2::Builder::new(TokioExecutor::new());
+            builder
+                .timer(TokioTimer::new())
+                .keep_alive_interval(Duration::from_secs(20))
+                .initial_stream_window_size(1024 * 1024)
+                .initial_connection_window_size(8 * 1024 * 1024);
+            let (sender, driver) =
+                builder.handshake(stream).await.map_err(|e| SendError::connect(e.to_string()))?;
+            tokio::spawn(driver);
+            let shared = Shared { sender, streams: Arc::new(AtomicUsize::new(0)) };
+            self.shelf().shared.push(shared.clone());
+            return Ok(Lease::many(shared));
+        }
+        let (sender, driver) = http1::Builder::new()
+            .max_buf_size(PIECE)
+            .handshake(stream)
+            .await
+            .map_err(|error| SendError::connect(error.to_string()))?;
+        let driver = tokio::spawn(driver).abort_handle();
+        Ok(Lease::one(One { sender, driver }, Arc::clone(self)))
+    }
+
+    fn put_back(&self, one: One) {
+        let mut shelf = self.shelf();
+        if shelf.idle.len() >= MAX_IDLE {
+            shelf.idle.pop_front();
+        }
+        shelf.idle.push_back((one, Instant::now()));
+    }
+}
+
+impl Drop for One {
+    fn drop(&mut self) {
+        // Closes the socket, whatever stage the answer is in.
+        self.driver.abort();
+    }
+}
+
+/// A connection in use by one attempt. Dropped before [`Lease::finish`], it is closed (HTTP/1.1) or
+/// its stream is reset (HTTP/2, by dropping the response).
+#[derive(Debug)]
+pub(crate) struct Lease(Leased);
+
+#[derive(Debug)]
+enum Leased {
+    One(Option<One>, Arc<Pool>),
+    Many(Shared),
+}
+
+/// An error, with the request if not a byte of it left us.
+type Unsent = (Option<Request<OutBody>>, hyper::Error);
+
+impl Lease {
+    fn one(one: One, pool: Arc<Pool>) -> Self {
+        Self(Leased::One(Some(one), pool))
+    }
+
+    fn many(shared: Shared) -> Self {
+        shared.streams.fetch_add(1, Ordering::Relaxed);
+        Self(Leased::Many(shared))
+    }
+
+    async fn send(&mut self, mut request: Request<OutBody>) -> Result<Response<Incoming>, Unsent> {
+        let sent = match &mut self.0 {
+            Leased::One(Some(one), pool) => {
+                one_to_one(&mut request, &pool.origin);
+                one.sender.try_send_request(request).await
+            }
+            Leased::Many(shared) => shared.sender.try_send_request(request).await,
+            Leased::One(None, _) => std::future::pending().await,
+        };
+        sent.map_err(|mut failed| (failed.take_message(), failed.into_error()))
+    }
+
+    /// The answer has been read to its end: the connection may serve again.
+    pub(crate) fn finish(mut self) {
+        if let Leased::One(one, pool) = &mut self.0
+            && let Some(one) = one.take()
+        {
+            pool.put_back(one);
+        }
+    }
+}
+
+/// HTTP/1.1 wants the host in a header and only the path in the request line.
+fn one_to_one(request: &mut Request<OutBody>, origin: &Uri) {
+    let host = origin.authority().map_or("", |authority| authority.as_str());
+    if let Ok(host) = HeaderValue::from_str(host) {
+        request.headers_mut().insert(header::HOST, host);
+    }
+    if let Some(path) = request.uri().path_and_query() {
+        *request.uri_mut() = Uri::from(path.clone());
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Leased::Many(shared) = &self.0 {
+            shared.streams.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl SendError {
+    fn connect(detail: String) -> Self {
+        Self { kind: FailureKind::Connect, detail }
+    }
+
+    /// What a failure to connect is: the provider's, unless our own machine refuses.
+    fn from_connect(error: &(dyn Error + 'static)) -> Self {
+        let ours = chain(error).filter_map(|e| e.downcast_ref::<io::Error>()).any(is_ours);
+        let kind = if ours { FailureKind::Local } else { FailureKind::Connect };
+        Self { kind, detail: describe(error) }
+    }
+
+    /// What an error on a standing connection is, before the headers came.
+    fn from_http(error: &hyper::Error) -> Self {
+        // What does not parse is the server's fault; what closes or breaks is the connection's.
+        let kind = if error.is_parse() { FailureKind::Server } else { FailureKind::Connect };
+        Self { kind, detail: describe(error) }
+    }
+}
+
+/// Our own descriptors and network, rather than the provider's.
+fn is_ours(error: &io::Error) -> bool {
+    // ENFILE and EMFILE have no kind of their own in the standard library.
+    matches!(error.raw_os_error(), Some(23 | 24))
+        || matches!(
+            error.kind(),
+            io::ErrorKind::NetworkDown
+                | io::ErrorKind::NetworkUnreachable
+                | io::ErrorKind::AddrNotAvailable
+        )
+}
+
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    let mut next = Some(error);
+    std::iter::from_fn(move || {
+        let error = next?;
+        next = error.source();
+        Some(error)
+    })
+}
+
+/// An error with its causes, for logs.
+pub(crate) fn describe(error: &(dyn Error + 'static)) -> String {
+    let causes: Vec<String> = chain(error).map(ToString::to_string).collect();
+    causes.join(": ")
+}

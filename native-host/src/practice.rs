@@ -1,0 +1,52 @@
+//! The practice line: a provider that is built in and answers without a network, in the words of
+//! the mock upstream.
+
+use pointsman_core::{FailureKind, MockConfig, ProviderConfig, Timestamp};
+use pointsman_wire::AnswerHeaders;
+
+use crate::mock::{self, Ask, Length, Played, Player, Turn, Voice};
+use crate::source::Source;
+use crate::upstream::{Failed, Question, Reply};
+
+/// How the practice line answers.
+#[derive(Debug)]
+pub(crate) struct Practice {
+    config: MockConfig,
+    voice: Voice,
+}
+
+impl Practice {
+    pub(crate) fn new(provider: &ProviderConfig) -> Self {
+        let config = provider.mock.clone();
+        let mut voice = Voice::named(&provider.name);
+        voice.output_tokens = config.output_tokens.into();
+        if let Some(text) = &config.text {
+            voice.text.clone_from(text);
+        }
+        Self { config, voice }
+    }
+
+    /// Answers, in the time that the configuration says.
+    pub(crate) async fn answer(&self, question: &Question, model: &str) -> Result<Reply, Failed> {
+        let stream = question.chat.facts.stream;
+        let ask = Ask {
+            model: model.to_owned(),
+            stream,
+            // The gateway always asks for usage, and keeps it from clients who did not.
+            include_usage: stream,
+            input_tokens: question.input_tokens(),
+        };
+        let answer = mock::Answer {
+            first_token: Some(Length(self.config.first_token)),
+            per_token: Some(Length(self.config.per_token)),
+            ..mock::Answer::default()
+        };
+        let mut player = Player::new(mock::plan(&Turn::Ok(answer), &ask, &self.voice));
+        let Played::Head { status, headers } = player.next().await else {
+            return Err(Failed::new(FailureKind::Server, "the practice line did not answer"));
+        };
+        let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
+        let headers = AnswerHeaders::read(headers, Timestamp::ZERO);
+        Ok(Reply { status, headers, source: Source::Practice(player) })
+    }
+}

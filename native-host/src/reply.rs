@@ -1,0 +1,92 @@
+//! What clients are told besides the answer itself: the headers that say who served, and errors.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use pointsman_wire::openai::ErrorReply;
+
+use crate::body::OutBody;
+
+/// Where a call has got to, for the headers.
+#[derive(Clone, Debug)]
+pub(crate) struct Marks<'a> {
+    /// The call's number.
+    pub(crate) decision: u64,
+    /// The group of the latest attempt, else the one that was asked.
+    pub(crate) group: Option<&'a str>,
+    /// The deployment of the latest attempt.
+    pub(crate) deployment: Option<&'a str>,
+    pub(crate) attempts: u32,
+    pub(crate) fallbacks: u32,
+}
+
+const DEPLOYMENT: HeaderName = HeaderName::from_static("x-pointsman-deployment");
+const GROUP: HeaderName = HeaderName::from_static("x-pointsman-group");
+const ATTEMPTS: HeaderName = HeaderName::from_static("x-pointsman-attempts");
+const FALLBACKS: HeaderName = HeaderName::from_static("x-pointsman-fallbacks");
+const DECISION: HeaderName = HeaderName::from_static("x-pointsman-decision");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+impl Marks<'_> {
+    fn write(&self, headers: &mut HeaderMap) {
+        headers.insert(DECISION, HeaderValue::from(self.decision));
+        headers.insert(ATTEMPTS, HeaderValue::from(self.attempts));
+        headers.insert(FALLBACKS, HeaderValue::from(self.fallbacks));
+        for (header, name) in [(GROUP, self.group), (DEPLOYMENT, self.deployment)] {
+            // A name that cannot stand in a header is left out.
+            if let Some(value) = name.and_then(|name| HeaderValue::from_str(name).ok()) {
+                headers.insert(header, value);
+            }
+        }
+    }
+}
+
+/// The head of a stream.
+pub(crate) fn stream(marks: &Marks<'_>, body: OutBody) -> Response<OutBody> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    marks.write(headers);
+    response
+}
+
+/// A whole answer.
+pub(crate) fn whole(marks: &Marks<'_>, body: OutBody) -> Response<OutBody> {
+    let mut response = json(StatusCode::OK, body);
+    marks.write(response.headers_mut());
+    response
+}
+
+/// An error; with `given`, in the provider's own words.
+pub(crate) fn error(
+    reply: ErrorReply,
+    given: Option<Bytes>,
+    marks: Option<&Marks<'_>>,
+) -> Response<OutBody> {
+    // The statuses are our own table's; one that is none would be our fault.
+    let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let body = given.unwrap_or_else(|| reply.body.into());
+    let mut response = json(status, OutBody::whole(body));
+    for (name, value) in reply.headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    if let Some(marks) = marks {
+        marks.write(response.headers_mut());
+    }
+    response
+}
+
+/// A JSON document.
+pub(crate) fn json(status: StatusCode, body: OutBody) -> Response<OutBody> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
+}
+
+/// The error for a call that a drain cut.
+pub(crate) fn cut_by_drain() -> ErrorReply {
+    ErrorReply::new(503, "shutting_down", "the gateway is shutting down; try again")
+}

@@ -1,0 +1,94 @@
+//! An answer's body as it comes, from a connection or from the practice line.
+
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Incoming};
+
+use crate::mock::{Played, Player};
+use crate::pool::{Lease, describe};
+
+/// How long a finished stream may take to close before its connection is given up.
+const CLOSING: Duration = Duration::from_secs(1);
+
+/// Where the bytes of an answer come from. Dropped before its end, it closes the connection.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// A connection.
+    Http {
+        /// The rest of the body.
+        body: Incoming,
+        /// The connection, until the body has ended.
+        lease: Option<Lease>,
+    },
+    /// The practice line.
+    Practice(Player),
+}
+
+impl Source {
+    /// The next piece; `None` at the end. An error, in words, if the connection broke.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, String> {
+        match self {
+            Self::Http { body, lease } => loop {
+                let frame = std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
+                match frame {
+                    Some(Ok(frame)) => match frame.into_data() {
+                        Ok(data) if data.is_empty() => {}
+                        Ok(data) => return Ok(Some(data)),
+                        // Trailers say nothing that matters here.
+                        Err(_) => {}
+                    },
+                    Some(Err(error)) => return Err(describe(&error)),
+                    None => {
+                        if let Some(lease) = lease.take() {
+                            lease.finish();
+                        }
+                        return Ok(None);
+                    }
+                }
+            },
+            Self::Practice(player) => match player.next().await {
+                Played::Bytes(bytes) => Ok(Some(bytes)),
+                Played::End | Played::Head { .. } => Ok(None),
+                Played::Reset => Err("the practice line was reset".into()),
+            },
+        }
+    }
+
+    /// All there is, if it is not more than `limit`; `seen` is set at the first byte.
+    pub(crate) async fn whole(&mut self, limit: usize, seen: &mut bool) -> Result<Bytes, String> {
+        let Some(first) = self.next().await? else { return Ok(Bytes::new()) };
+        *seen = true;
+        let Some(second) = self.next().await? else { return within(first, limit) };
+        let mut whole = Vec::from(first);
+        whole.extend_from_slice(&second);
+        while let Some(piece) = self.next().await? {
+            whole.extend_from_slice(&piece);
+            if whole.len() > limit {
+                break;
+            }
+        }
+        within(whole.into(), limit)
+    }
+
+    /// The answer is complete: let the connection go back to the pool once the body has ended too.
+    pub(crate) async fn retire(mut self) {
+        // It usually has: one look before a task is spent on it.
+        let ended = {
+            let mut next = std::pin::pin!(self.next());
+            std::future::poll_fn(|cx| Poll::Ready(next.as_mut().poll(cx))).await.is_ready()
+        };
+        if !ended {
+            tokio::spawn(async move { tokio::time::timeout(CLOSING, self.next()).await });
+        }
+    }
+}
+
+fn within(body: Bytes, limit: usize) -> Result<Bytes, String> {
+    if body.len() > limit {
+        return Err(format!("the answer is larger than {limit} bytes"));
+    }
+    Ok(body)
+}

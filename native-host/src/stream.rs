@@ -1,0 +1,199 @@
+//! A streamed answer: held until its first content, then passed on piece by piece under its clocks.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use pointsman_core::{Clocks, Failure, FailureKind, Timestamp, Usage};
+use pointsman_wire::openai::{Progress, Relay};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::body::{Cut, PIECES};
+use crate::clock::Clock;
+use crate::source::Source;
+use crate::upstream::{Failed, Question, Reply};
+
+/// How long a stream whose every choice has finished may withhold its terminal event.
+const END_TIME: Duration = Duration::from_secs(2);
+
+/// A stream under way.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    source: Source,
+    relay: Relay,
+    /// What may go to the client and has not yet.
+    out: Vec<u8>,
+    /// Every choice has its finish reason.
+    complete: bool,
+    /// The terminal event has come.
+    done: bool,
+    /// It failed behind its first content.
+    failure: Option<Failure>,
+    input_tokens: u64,
+    total: Instant,
+    idle: Duration,
+}
+
+/// How passing a stream on ended.
+#[derive(Debug)]
+pub(crate) enum Passed {
+    /// To its end, and the client has it.
+    Delivered { usage: Usage, ended_at: Timestamp, stalled_by_client: Duration },
+    /// It broke.
+    Failed { failure: Failure, usage: Usage, detail: String },
+    /// The client reads no more, or a drain cuts the call.
+    GivenUp { usage: Usage },
+}
+
+impl Stream {
+    /// Reads up to the first content. `seen` is set at the first byte.
+    pub(crate) async fn open(
+        reply: Reply,
+        question: &Question,
+        clocks: &Clocks,
+        sent_at: Instant,
+        seen: &mut bool,
+    ) -> Result<Self, Failed> {
+        let mut stream = Self {
+            source: reply.source,
+            relay: question.chat.body.relay(),
+            out: Vec::new(),
+            complete: false,
+            done: false,
+            failure: None,
+            input_tokens: question.input_tokens(),
+            total: sent_at + clocks.total,
+            idle: clocks.idle,
+        };
+        loop {
+            let piece = if *seen {
+                let stalled = || Failed::new(FailureKind::Server, "the stream stalled");
+                timeout(clocks.idle, stream.source.next()).await.map_err(|_| stalled())?
+            } else {
+                stream.source.next().await
+            };
+            let piece = piece.map_err(|detail| Failed::new(FailureKind::Server, detail))?;
+            *seen |= piece.is_some();
+            let progress = stream.take(piece.as_deref());
+            if progress.first_content {
+                return Ok(stream);
+            }
+            if let Some(failure) = stream.failure.take() {
+                let retry_after = failure.retry_after.or(reply.headers.retry_after);
+                let quota = failure.quota.or(reply.headers.quota);
+                let failure = Failure { retry_after, quota, ..failure };
+                let detail = "the stream failed before its first content".into();
+                return Err(Failed { failure, given: None, detail });
+            }
+            if piece.is_none() {
+                return Err(Failed::new(FailureKind::Server, "the stream had no content"));
+            }
+        }
+    }
+
+    /// Passes the stream on until it ends, breaks, or `gone` says that nobody reads it any more.
+    /// Dropping the future closes the connection.
+    pub(crate) async fn pass_on(
+        mut self,
+        client: &mpsc::Sender<Result<Bytes, Cut>>,
+        clock: &Clock,
+        mut gone: Pin<&mut impl Future<Output = ()>>,
+    ) -> Passed {
+        let mut stalled = Duration::ZERO;
+        loop {
+            if !self.out.is_empty() {
+                let piece = Bytes::from(std::mem::take(&mut self.out));
+                let since = Instant::now();
+                tokio::select! {
+                    biased;
+                    sent = client.send(Ok(piece)) => match sent {
+                        // Only a full channel makes this take time: then the client is slow.
+                        Ok(()) => stalled += since.elapsed(),
+                        Err(_) => return Passed::GivenUp { usage: self.usage() },
+                    },
+                    () = &mut gone => return Passed::GivenUp { usage: self.usage() },
+                    () = sleep_until(self.total) => return self.late("the client reads too slowly"),
+                }
+            }
+            if self.done {
+                return self.delivered(client, clock, stalled, gone).await;
+            }
+            if let Some(failure) = self.failure.take() {
+                let detail = "the stream carried an error, or was cut".into();
+                return Passed::Failed { failure, usage: self.usage(), detail };
+            }
+            let idle = if self.complete { self.idle.min(END_TIME) } else { self.idle };
+            let idle = Instant::now() + idle;
+            let piece = tokio::select! {
+                biased;
+                piece = self.source.next() => piece,
+                () = &mut gone => return Passed::GivenUp { usage: self.usage() },
+                () = sleep_until(idle.min(self.total)) => match self.complete {
+                    true => Ok(None),
+                    false if idle < self.total => Err("the stream stalled".into()),
+                    false => return self.late("the answer took too long"),
+                },
+            };
+            match piece {
+                Ok(piece) => _ = self.take(piece.as_deref()),
+                // What is complete is so whatever happens to the connection.
+                Err(_) if self.complete => _ = self.take(None),
+                Err(detail) => return self.broken(detail),
+            }
+        }
+    }
+
+    /// Takes the next piece, or the end.
+    fn take(&mut self, piece: Option<&[u8]>) -> Progress {
+        let progress = match piece {
+            Some(piece) => self.relay.push(piece, &mut self.out),
+            None => self.relay.end(&mut self.out),
+        };
+        self.complete |= progress.complete;
+        self.done |= progress.done;
+        self.failure = self.failure.or(progress.failure);
+        progress
+    }
+
+    /// All of it has come: wait until the client has it too.
+    async fn delivered(
+        self,
+        client: &mpsc::Sender<Result<Bytes, Cut>>,
+        clock: &Clock,
+        mut stalled: Duration,
+        gone: Pin<&mut impl Future<Output = ()>>,
+    ) -> Passed {
+        let ended_at = clock.now();
+        let usage = self.usage();
+        let total = self.total;
+        self.source.retire().await;
+        let since = Instant::now();
+        let taken = tokio::select! {
+            biased;
+            taken = client.reserve_many(PIECES) => taken.is_ok(),
+            () = gone => false,
+            () = sleep_until(total) => false,
+        };
+        if !taken {
+            return Passed::GivenUp { usage };
+        }
+        stalled += since.elapsed();
+        Passed::Delivered { usage, ended_at, stalled_by_client: stalled }
+    }
+
+    fn broken(self, detail: String) -> Passed {
+        let failure = Failure::new(FailureKind::BrokenStream);
+        Passed::Failed { failure, usage: self.usage(), detail }
+    }
+
+    fn late(self, detail: &str) -> Passed {
+        let failure = Failure::new(FailureKind::TotalTimeout);
+        Passed::Failed { failure, usage: self.usage(), detail: detail.into() }
+    }
+
+    /// What it has used so far: as reported, else as reckoned.
+    pub(crate) fn usage(&self) -> Usage {
+        self.relay.usage_or_estimate(self.input_tokens)
+    }
+}
