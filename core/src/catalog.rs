@@ -311,6 +311,8 @@ pub struct PolicyOverride {
     pub breaker: Option<BreakerPolicy>,
     /// See [`Policy::throttle`].
     pub throttle: Option<ThrottlePolicy>,
+    /// How long it may go unheard of before it is due for an active probe; absent: never.
+    pub probe_every: Option<Duration>,
 }
 
 /// The clocks of an attempt, and the deadline of a call.

@@ -22,6 +22,8 @@ pub(crate) struct Health {
     pub(crate) blocked: bool,
     /// The last active probe found it down.
     pub(crate) probe_down: bool,
+    /// When it was last heard of, or a probe was last asked for.
+    pub(crate) heard_at: Timestamp,
     pub(crate) meter: Meter,
     /// Something a peer should know has changed since the last drain.
     pub(crate) changed: bool,
@@ -84,6 +86,7 @@ impl Health {
             throttle: Throttle::default(),
             blocked: false,
             probe_down: false,
+            heard_at: now,
             meter: Meter::full(limits, now),
             changed: false,
         }
@@ -151,6 +154,7 @@ impl Health {
         self.throttle.untold = 0;
         // Real content is better evidence than any probe.
         self.probe_down = false;
+        self.heard_at = now;
         if sent.epoch == self.breaker.epoch() {
             self.breaker.good(policy, now);
             self.changed |= sent.probe;

@@ -49,11 +49,30 @@ impl Router {
             Notice::Probe { deployment, up } => {
                 if let Some(health) = self.fleet.find_mut(deployment) {
                     health.probe_down = !up;
+                    health.heard_at = now;
                     self.queue.release(deployment);
                 }
             }
             Notice::Change(change) => self.absorb(&change, now),
         }
+    }
+
+    /// The deployments that are due for an active probe: not heard of for as long as their policy
+    /// says. The host asks each whether it works and reports by [`Notice::Probe`]; one that is
+    /// listed is not listed again before its time has passed once more.
+    pub fn probes(&mut self, now: Timestamp) -> Vec<DeploymentId> {
+        let now = self.advance(now);
+        let mut due = Vec::new();
+        for (id, deployment) in self.catalog.deployments() {
+            let Some(every) = deployment.policy.probe_every else { continue };
+            let health = self.fleet.health_mut(id);
+            let usable = deployment.blocked.is_none() && !deployment.retired && !health.blocked;
+            if usable && now.since(health.heard_at) >= every {
+                health.heard_at = now;
+                due.push(id);
+            }
+        }
+        due
     }
 
     fn block(&mut self, id: DeploymentId, blocked: bool) {

@@ -4,10 +4,8 @@
 
 mod common;
 
-use std::time::Duration;
-
-use common::{at, request, router, sent};
-use pointsman_core::{AttemptNo, Event, Failure, FailureKind, Seed, Usage};
+use common::{answer, at, request, router, sent};
+use pointsman_core::{Event, Failure, FailureKind, Seed};
 
 const GROUP: &str = r#"{ "groups": { "g": { "strategy": "STRATEGY", "members": [
     { "id": "a", "weight": 3, "limits": { "requests_per_minute": 1000000 } }, { "id": "b" }, { "id": "c" },
@@ -37,11 +35,4 @@ fn a_warm_call_allocates_nothing() {
             assert!(n < 3 || info.count_total == 0, "{strategy}: {} allocations", info.count_total);
         }
     }
-}
-
-fn answer(attempt: AttemptNo) -> [Event; 2] {
-    let usage = Some(Usage { input: 100, output: 20, ..Usage::default() });
-    let ready = Event::Ready { attempt, first_content_at: at(0), usage: None, quota: None };
-    let stalled_by_client = Duration::ZERO;
-    [ready, Event::Completed { attempt, usage, ended_at: at(0), stalled_by_client }]
 }

@@ -15,7 +15,9 @@ use super::policy::PolicyConfig;
 use super::provider::{ProviderConfig, SCRIPTED_PROVIDER};
 use super::secret::SecretRef;
 use super::shares::{tiers, weights};
-use crate::catalog::{Catalog, Deployment, Group, Limits, Member, ModelName, Provider, Strategy};
+use crate::catalog::{
+    Catalog, Deployment, Group, Limits, Member, ModelName, PolicyOverride, Provider, Strategy,
+};
 use crate::id::{GroupId, ProviderId};
 
 /// How long an answer is kept for a repeated idempotency key, unless the policy says.
@@ -80,8 +82,17 @@ impl Builder<'_> {
             price: config.price,
             blocked: provider.filter(|_| !self.scripted).and_then(blocked),
             retired: false,
-            policy: config.policy.overrides(&self.config.policy, self.faults),
+            policy: PolicyOverride {
+                probe_every: self.probe_every(config),
+                ..config.policy.overrides(&self.config.policy, self.faults)
+            },
         }
+    }
+
+    /// Its own setting, else, if a probe costs nothing, the one for all.
+    fn probe_every(&self, config: &DeploymentConfig) -> Option<Duration> {
+        let for_all = self.config.policy.probe_every.filter(|_| config.price.is_none());
+        config.policy.probe_every.or(for_all)
     }
 
     /// The provider of a deployment. A scenario without providers has one for whatever it names.

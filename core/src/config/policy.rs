@@ -31,6 +31,9 @@ pub struct PolicyConfig {
     pub idempotency_window: Option<Duration>,
     /// Fallback groups visited, at most.
     pub max_fallbacks: Option<u32>,
+    /// How long a deployment may go unheard of before it is due for an active probe. In `policy`
+    /// this holds for deployments without a price: probes of paid ones are asked for one by one.
+    pub probe_every: Option<Duration>,
     /// The map that these keys stand in.
     pub(crate) place: Place,
 }
@@ -128,6 +131,9 @@ pub enum Affinity {
     User,
 }
 
+/// A probe costs a call: at most one a second.
+const SHORTEST_PROBE: Duration = Duration::from_secs(1);
+
 /// Where policy keys stand, and so which of them have a meaning there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
@@ -150,6 +156,7 @@ impl PolicyConfig {
             timeouts: map.get("timeouts").map(|v| timeouts(&v, scope)).unwrap_or_default(),
             breaker: map.get("breaker").map(|v| breaker(&v)).unwrap_or_default(),
             throttle: map.get("throttle").map(|v| throttle(&v)).unwrap_or_default(),
+            probe_every: map.get("probe").and_then(|v| probe(&v, scope)),
             place: map.place().clone(),
             ..Self::default()
         };
@@ -176,6 +183,17 @@ impl PolicyConfig {
         }
         policy
     }
+}
+
+fn probe(value: &Value<'_>, scope: Scope) -> Option<Duration> {
+    if scope == Scope::Group {
+        value.fault("is about a deployment's own health: set it in `policy` or on the deployment");
+    }
+    let every = value.fields(|map| map.need("every", Value::duration))?;
+    if every < SHORTEST_PROBE {
+        value.fault("must leave at least a second between probes");
+    }
+    Some(every)
 }
 
 fn timeouts(value: &Value<'_>, scope: Scope) -> TimeoutsConfig {

@@ -96,6 +96,7 @@ impl PolicyConfig {
             answer: self.timeouts.answer,
             idle: self.timeouts.idle,
             total: self.timeouts.total,
+            probe_every: self.probe_every,
             breaker: (self.breaker != BreakerConfig::default()).then_some(breaker),
             throttle: (self.throttle != ThrottleConfig::default()).then_some(throttle),
         }

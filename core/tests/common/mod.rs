@@ -2,8 +2,11 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use pointsman_core::{Action, Attempt, Catalog, Config, Node, Request, Router, Timestamp};
+use pointsman_core::{
+    Action, Attempt, AttemptNo, Catalog, Config, Event, Node, Request, Router, Timestamp, Usage,
+};
 
 /// Milliseconds after the start of a test.
 pub(crate) fn at(millis: u64) -> Timestamp {
@@ -33,4 +36,12 @@ pub(crate) fn sent(action: &Action) -> Attempt {
         Action::Send(attempt) => *attempt,
         other => panic!("not a send: {other:?}"),
     }
+}
+
+/// What a host reports of an attempt that goes well.
+pub(crate) fn answer(attempt: AttemptNo) -> [Event; 2] {
+    let usage = Some(Usage { input: 100, output: 20, ..Usage::default() });
+    let ready = Event::Ready { attempt, first_content_at: at(0), usage: None, quota: None };
+    let stalled_by_client = Duration::ZERO;
+    [ready, Event::Completed { attempt, usage, ended_at: at(0), stalled_by_client }]
 }
