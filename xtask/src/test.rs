@@ -125,12 +125,18 @@ fn node(options: &Options) -> (Count, Result) {
         Ok(files) => files,
         Err(message) => return uncounted(Err(message)),
     };
-    if let Err(message) = run_command(cargo(&["build", "--package", "pointsman"])) {
+    if let Err(message) = programs() {
         return uncounted(Err(message));
     }
     let mut node = command("node", &["--test", "--test-reporter=spec"]);
     node.args(files);
     counted_some(lengthened(node, options))
+}
+
+/// What the JavaScript tests run: the gateway, and the native side of parity.
+fn programs() -> Result {
+    run_command(cargo(&["build", "--package", "pointsman"]))?;
+    run_command(cargo(&["build", "--package", "pointsman-tests", "--example", "scenario-reports"]))
 }
 
 fn node_files() -> Result<Vec<PathBuf>> {
