@@ -3,7 +3,8 @@
 //! The level is kept in 1/60,000,000 of a token and time in microseconds, so a rate per minute
 //! refills exactly `rate` units per microsecond: no rounding, hence no drift. (A cell-rate limiter
 //! that truncates its emission interval to microseconds over-admits 0.25 % at 450,000 a minute.)
-//! The burst is one minute's worth, so any interval of length T admits at most `rate` + `rate` × T.
+//! A bucket holds its burst, a length of time's worth of the rate, which is exact in the same unit: any
+//! interval of length T admits at most burst + rate × T. It always holds one whole token at least.
 
 use core::time::Duration;
 
@@ -16,6 +17,30 @@ const UNITS: i64 = 60_000_000;
 
 /// The largest rate per minute: a minute's worth, in the unit of a level, still fits 63 bits.
 pub(crate) const MAX_RATE: u64 = 100_000_000_000;
+
+/// How fast a bucket refills, and how much it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate {
+    pub(crate) per_minute: u64,
+    /// The length of time whose worth the bucket holds, in microseconds; at most a minute.
+    burst: u64,
+}
+
+impl Rate {
+    pub(crate) fn new(per_minute: u64, burst: Option<Duration>) -> Self {
+        let minute = UNITS.unsigned_abs();
+        Self { per_minute, burst: burst.map_or(minute, |burst| micros(burst).min(minute)) }
+    }
+
+    /// What a full bucket holds, in units.
+    fn capacity(self) -> i64 {
+        if self.per_minute == 0 {
+            return 0;
+        }
+        let held = self.per_minute.saturating_mul(self.burst);
+        i64::try_from(held).unwrap_or(i64::MAX).max(UNITS)
+    }
+}
 
 /// What is left of one limit. The rate is the catalog's and passed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,67 +60,67 @@ pub(crate) enum Shortfall {
 
 impl Bucket {
     /// A full bucket.
-    pub(crate) fn full(rate: u64, now: Timestamp) -> Self {
-        Self { level: units(rate), at: now }
+    pub(crate) fn full(rate: Rate, now: Timestamp) -> Self {
+        Self { level: rate.capacity(), at: now }
     }
 
     /// Whether `amount` may be taken now. An amount larger than the bucket may be taken when it is
     /// full, and leaves a debt.
-    pub(crate) fn room(&self, rate: u64, amount: u64, now: Timestamp) -> Result<(), Shortfall> {
+    pub(crate) fn room(&self, rate: Rate, amount: u64, now: Timestamp) -> Result<(), Shortfall> {
         if amount == 0 {
             return Ok(());
         }
-        if rate == 0 {
+        if rate.per_minute == 0 {
             return Err(Shortfall::Never);
         }
-        let needed = units(amount).min(units(rate));
+        let needed = units(amount).min(rate.capacity());
         let missing = needed.saturating_sub(self.level_at(rate, now));
         if missing <= 0 {
             return Ok(());
         }
-        let wait = missing.unsigned_abs().div_ceil(rate);
+        let wait = missing.unsigned_abs().div_ceil(rate.per_minute);
         Err(Shortfall::Until(now.max(self.at).plus(Duration::from_micros(wait))))
     }
 
     /// Take `amount`, into debt if need be.
-    pub(crate) fn take(&mut self, rate: u64, amount: u64, now: Timestamp) {
+    pub(crate) fn take(&mut self, rate: Rate, amount: u64, now: Timestamp) {
         self.refill(rate, now);
         self.level = self.level.saturating_sub(units(amount));
     }
 
     /// `reserved` was taken and `used` is the truth: give or take the difference.
-    pub(crate) fn settle(&mut self, rate: u64, reserved: u64, used: u64, now: Timestamp) {
+    pub(crate) fn settle(&mut self, rate: Rate, reserved: u64, used: u64, now: Timestamp) {
         self.refill(rate, now);
         let difference = units(reserved).saturating_sub(units(used));
-        self.level = self.level.saturating_add(difference).min(units(rate));
+        self.level = self.level.saturating_add(difference).min(rate.capacity());
     }
 
     /// Leave at most `left`.
-    pub(crate) fn at_most(&mut self, rate: u64, left: u64, now: Timestamp) {
+    pub(crate) fn at_most(&mut self, rate: Rate, left: u64, now: Timestamp) {
         self.refill(rate, now);
         self.level = self.level.min(units(left));
     }
 
     /// The rate has been edited: the level stays, cut to the new capacity.
-    pub(crate) fn edit(&mut self, before: u64, after: u64, now: Timestamp) {
+    pub(crate) fn edit(&mut self, before: Rate, after: Rate, now: Timestamp) {
         self.refill(before, now);
-        self.level = self.level.min(units(after));
+        self.level = self.level.min(after.capacity());
     }
 
     /// What is left, in whole tokens rounded down.
-    pub(crate) fn left(&self, rate: u64, now: Timestamp) -> i64 {
+    pub(crate) fn left(&self, rate: Rate, now: Timestamp) -> i64 {
         self.level_at(rate, now).div_euclid(UNITS)
     }
 
-    fn refill(&mut self, rate: u64, now: Timestamp) {
+    fn refill(&mut self, rate: Rate, now: Timestamp) {
         self.level = self.level_at(rate, now);
         self.at = self.at.max(now);
     }
 
-    fn level_at(&self, rate: u64, now: Timestamp) -> i64 {
-        let gained = rate.saturating_mul(micros(now.since(self.at)));
+    fn level_at(&self, rate: Rate, now: Timestamp) -> i64 {
+        let gained = rate.per_minute.saturating_mul(micros(now.since(self.at)));
         let gained = i64::try_from(gained).unwrap_or(i64::MAX);
-        self.level.saturating_add(gained).min(units(rate))
+        self.level.saturating_add(gained).min(rate.capacity())
     }
 }
 
@@ -112,36 +137,66 @@ mod tests {
         Timestamp::from_micros(micros)
     }
 
+    fn minute(per_minute: u64) -> Rate {
+        Rate::new(per_minute, None)
+    }
+
+    fn burst(per_minute: u64, seconds: u64) -> Rate {
+        Rate::new(per_minute, Some(Duration::from_secs(seconds)))
+    }
+
+    #[test]
+    fn a_burst_of_ten_seconds_is_a_sixth() {
+        let rate = burst(600, 10);
+        let mut bucket = Bucket::full(rate, at(0));
+        for _ in 0..100 {
+            assert_eq!(bucket.room(rate, 1, at(0)), Ok(()));
+            bucket.take(rate, 1, at(0));
+        }
+        // One comes back every 100 ms, and never more than a hundred.
+        assert_eq!(bucket.room(rate, 1, at(0)), Err(Shortfall::Until(at(100_000))));
+        assert_eq!(bucket.left(rate, at(3_600_000_000)), 100);
+    }
+
+    #[test]
+    fn a_bucket_holds_a_whole_token_at_least() {
+        let rate = burst(3, 10);
+        let mut bucket = Bucket::full(rate, at(0));
+        assert_eq!(bucket.left(rate, at(0)), 1);
+        bucket.take(rate, 1, at(0));
+        assert_eq!(bucket.room(rate, 1, at(0)), Err(Shortfall::Until(at(20_000_000))));
+    }
+
     #[test]
     fn a_rate_per_minute_refills_without_drift() {
-        let mut bucket = Bucket::full(450_000, at(0));
-        bucket.take(450_000, 450_000, at(0));
+        let mut bucket = Bucket::full(minute(450_000), at(0));
+        bucket.take(minute(450_000), 450_000, at(0));
         // A minute in a million unequal steps gives back exactly a minute's worth.
         let mut now = 0;
         while now < 60_000_000 {
             now += 61;
-            bucket.refill(450_000, at(now.min(60_000_000)));
+            bucket.refill(minute(450_000), at(now.min(60_000_000)));
         }
         assert_eq!(bucket.level, units(450_000));
     }
 
     #[test]
     fn an_oversized_amount_waits_for_a_full_bucket_and_leaves_a_debt() {
-        let mut bucket = Bucket::full(60, at(0));
-        assert_eq!(bucket.room(60, 1_000, at(0)), Ok(()));
-        bucket.take(60, 1_000, at(0));
-        assert_eq!(bucket.left(60, at(0)), -940);
-        let Err(Shortfall::Until(until)) = bucket.room(60, 1, at(0)) else { panic!() };
+        let mut bucket = Bucket::full(minute(60), at(0));
+        assert_eq!(bucket.room(minute(60), 1_000, at(0)), Ok(()));
+        bucket.take(minute(60), 1_000, at(0));
+        assert_eq!(bucket.left(minute(60), at(0)), -940);
+        let Err(Shortfall::Until(until)) = bucket.room(minute(60), 1, at(0)) else { panic!() };
         assert_eq!(until, at(941_000_000));
     }
 
     #[test]
     fn a_clock_that_steps_back_gives_nothing() {
-        let mut bucket = Bucket::full(60, at(10_000_000));
-        bucket.take(60, 60, at(10_000_000));
-        assert_eq!(bucket.left(60, at(0)), 0);
-        bucket.take(60, 0, at(0));
-        assert_eq!(bucket.left(60, at(11_000_000)), 1);
+        let mut bucket = Bucket::full(minute(60), at(10_000_000));
+        bucket.take(minute(60), 60, at(10_000_000));
+        assert_eq!(bucket.left(minute(60), at(0)), 0);
+        bucket.take(minute(60), 0, at(0));
+        assert_eq!(bucket.left(minute(60), at(11_000_000)), 1);
     }
 
     proptest! {
@@ -152,7 +207,9 @@ mod tests {
             taken in 0u64..2_000_000,
             amount in 1u64..2_000_000,
             start in 0u64..1_000_000_000_000,
+            seconds in 0u64..=60,
         ) {
+            let rate = burst(rate, seconds);
             let mut bucket = Bucket::full(rate, at(start));
             bucket.take(rate, taken, at(start));
             if let Err(Shortfall::Until(until)) = bucket.room(rate, amount, at(start)) {
@@ -169,13 +226,17 @@ mod tests {
         fn never_more_than_burst_and_rate(
             rate in 1u64..10_000,
             steps in prop::collection::vec((0u64..5_000_000, 1u64..500), 1..200),
+            seconds in 1u64..=60,
         ) {
+            let held = rate.saturating_mul(seconds * 1_000_000).max(60_000_000);
+            let per_minute = rate;
+            let rate = burst(rate, seconds);
             let mut bucket = Bucket::full(rate, at(0));
             let mut now = 0;
             let mut admitted: Vec<(u64, u64)> = Vec::new();
             for (gap, amount) in steps {
                 now += gap;
-                let amount = amount.min(rate);
+                let amount = amount.min((held / 60_000_000).max(1));
                 if bucket.room(rate, amount, at(now)).is_ok() {
                     bucket.take(rate, amount, at(now));
                     admitted.push((now, amount));
@@ -185,7 +246,7 @@ mod tests {
                 let mut sum = 0u128;
                 for (to, amount) in admitted.iter().skip(i) {
                     sum += u128::from(*amount) * 60_000_000;
-                    let bound = u128::from(rate) * (60_000_000 + u128::from(to - from));
+                    let bound = u128::from(held) + u128::from(per_minute) * u128::from(to - from);
                     prop_assert!(sum <= bound, "{sum} > {bound}");
                 }
             }
@@ -197,7 +258,7 @@ mod tests {
         fn settling_is_exact(
             pairs in prop::collection::vec((0u64..1_000, 0u64..1_000), 0..20),
         ) {
-            let rate = 1_000_000;
+            let rate = minute(1_000_000);
             let mut bucket = Bucket::full(rate, at(0));
             for (reserved, _) in &pairs {
                 bucket.take(rate, *reserved, at(0));
@@ -206,7 +267,7 @@ mod tests {
                 bucket.settle(rate, *reserved, *used, at(0));
             }
             let used: u64 = pairs.iter().map(|(_, used)| used).sum();
-            prop_assert_eq!(bucket.left(rate, at(0)), i64::try_from(rate - used).unwrap());
+            prop_assert_eq!(bucket.left(rate, at(0)), i64::try_from(1_000_000 - used).unwrap());
         }
     }
 }

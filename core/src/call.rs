@@ -18,6 +18,7 @@ use crate::trace::{Trace, TraceEntry};
 pub struct Call {
     pub(crate) id: CallId,
     pub(crate) request: Request,
+    /// What one attempt is expected to use, before it is known where.
     pub(crate) amounts: Amounts,
     pub(crate) chance: Chance,
     pub(crate) deadline: Timestamp,
@@ -100,6 +101,8 @@ pub(crate) enum Phase {
 pub(crate) struct Flight {
     pub(crate) number: AttemptNo,
     pub(crate) deployment: DeploymentId,
+    /// What it is expected to use.
+    pub(crate) expected: Amounts,
     pub(crate) reservation: ReservationId,
     pub(crate) sent: Sent,
     pub(crate) breaker: BreakerPolicy,

@@ -72,7 +72,9 @@ impl Walk<'_> {
                 prospect.busy = true;
                 return;
             };
-            let ahead = self.queue.amounts_ahead(id, rank).plus(&call.amounts);
+            let own = self.fleet.amounts(self.catalog, id, &call.request);
+            let ahead = self.queue.amounts_ahead(id, rank);
+            let ahead = self.fleet.counted(self.catalog, id, &ahead).plus(&own);
             let in_turn = match self.fleet.has_room(self.catalog, id, &ahead, self.now) {
                 Err(Rejection::RateLimited { until }) => until.max(lifts),
                 _ => lifts,
@@ -137,7 +139,8 @@ impl Router {
             limited && provider == catalog.deployment(other).provider
         };
         let fits = |id: DeploymentId, amounts: &Amounts| {
-            fleet.health(id).pass(now).is_ok() && fleet.has_room(catalog, id, amounts, now).is_ok()
+            let amounts = fleet.counted(catalog, id, amounts);
+            fleet.health(id).pass(now).is_ok() && fleet.has_room(catalog, id, &amounts, now).is_ok()
         };
         self.queue.wake(linked, fits)
     }

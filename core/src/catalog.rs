@@ -6,6 +6,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use crate::counting::Counting;
 use crate::id::{DeploymentId, GroupId, ProviderId};
 use crate::request::Capability;
 
@@ -129,6 +130,8 @@ pub struct Deployment {
     pub region: Option<String>,
     /// Its own limits.
     pub limits: Limits,
+    /// How its provider charges them.
+    pub counting: Counting,
     /// What it can do, as far as known.
     pub supports: Supports,
     /// What it costs, if known.
@@ -209,6 +212,11 @@ pub struct Limits {
     pub output_tokens_per_minute: Option<u64>,
     /// Calls in flight at once.
     pub concurrent: Option<u32>,
+    /// The stretch of time in which a minute's rate of requests may not be used up faster: at most
+    /// this much time's worth goes out at once. A minute if absent.
+    pub requests_burst: Option<Duration>,
+    /// The same of the rates of tokens.
+    pub tokens_burst: Option<Duration>,
 }
 
 /// A name that clients send, and the deployments behind it.

@@ -4,6 +4,7 @@
 use crate::action::{Action, Outcome, Stop};
 use crate::breaker::JITTER_PPM;
 use crate::call::{Call, Flight, Phase};
+use crate::counting::Used;
 use crate::failure::{Failure, FailureKind, QuotaFacts, Settlement};
 use crate::health::Rules;
 use crate::limit::Amounts;
@@ -51,7 +52,7 @@ impl Router {
         };
         let failure = Failure { kind, ..failure };
         self.blame(call, &flight, &failure, now);
-        let used = used_uncommitted(call, kind, usage);
+        let used = used_uncommitted(&flight, kind, usage);
         self.settle(call, &flight, &used, now);
         call.history.record(flight.deployment, failure);
         let window = self.catalog.deployment(flight.deployment).supports.context_tokens;
@@ -74,8 +75,8 @@ impl Router {
         };
         let failure = Failure { kind, ..failure };
         self.blame(call, &flight, &failure, now);
-        let usage = usage.unwrap_or_else(|| estimate(call));
-        self.settle(call, &flight, &Used { counted: true, usage }, now);
+        let usage = usage.unwrap_or_else(|| estimate(&flight));
+        self.settle(call, &flight, &Used::of(usage), now);
         let (by, cost) = (flight.deployment, call.cost());
         finish(call, Outcome::Broken { by, failure, usage, cost }, now)
     }
@@ -88,8 +89,10 @@ impl Router {
         usage: Option<Usage>,
         now: Timestamp,
     ) -> Action {
-        let usage = usage.unwrap_or_else(|| estimate(call));
-        self.settle(call, &flight, &Used { counted: true, usage }, now);
+        let usage = usage.unwrap_or_else(|| estimate(&flight));
+        self.settle(call, &flight, &Used::of(usage), now);
+        let health = self.fleet.health_mut(flight.deployment);
+        health.learnt.learn(call.request.input_estimate(), &usage);
         let (by, attempts, cost) = (flight.deployment, call.history.attempts, call.cost());
         finish(call, Outcome::Served { by, usage, attempts, cost }, now)
     }
@@ -110,8 +113,8 @@ impl Router {
         self.queue.leave(call.id);
         let mut used = Usage::default();
         if let Some(flight) = flight {
-            used = usage.or(known).unwrap_or_else(|| estimate(call));
-            self.settle(call, &flight, &Used { counted: true, usage: used }, now);
+            used = usage.or(known).unwrap_or_else(|| estimate(&flight));
+            self.settle(call, &flight, &Used::of(used), now);
             let health = self.fleet.health_mut(flight.deployment);
             health.on_no_verdict(flight.sent, now);
         }
@@ -190,48 +193,29 @@ impl Router {
         let price = self.catalog.deployment(flight.deployment).price;
         match self.ledger.close(flight.reservation) {
             Some(held) => {
-                self.fleet.settle(&self.catalog, &held, &used.amounts(), now);
+                self.fleet.settle(&self.catalog, &held, used, now);
                 self.queue.release(held.deployment);
                 call.bill.add(used.counted, &used.usage, price.as_ref());
             }
             // Its lease was over before its host spoke: it has been settled at its estimate.
-            None => call.bill.add(true, &estimate(call), price.as_ref()),
+            None => call.bill.add(true, &estimate(flight), price.as_ref()),
         }
     }
 }
 
-/// What one attempt is reckoned to have used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Used {
-    /// Whether the provider counted the request.
-    pub(crate) counted: bool,
-    pub(crate) usage: Usage,
-}
-
-impl Used {
-    fn amounts(&self) -> Amounts {
-        Amounts { requests: u64::from(self.counted), ..Amounts::of(&self.usage) }
-    }
-}
-
 /// What an attempt without content is reckoned to have used.
-fn used_uncommitted(call: &Call, kind: FailureKind, usage: Option<Usage>) -> Used {
-    let input_only = Usage { output: 0, ..estimate(call) };
-    let usage = match kind.settlement() {
-        Settlement::AllBack => return Used { counted: false, usage: Usage::default() },
-        Settlement::TokensBack => Usage::default(),
-        Settlement::InputKept => input_only,
-        Settlement::Received => usage.unwrap_or(input_only),
-    };
-    Used { counted: true, usage }
+fn used_uncommitted(flight: &Flight, kind: FailureKind, usage: Option<Usage>) -> Used {
+    let input = Used::all(&Amounts { output: 0, ..flight.expected });
+    match kind.settlement() {
+        Settlement::AllBack => Used { counted: false, ..Used::of(Usage::default()) },
+        Settlement::TokensBack => Used { turned_away: true, ..Used::of(Usage::default()) },
+        Settlement::ByPreset => Used::of(Usage::default()),
+        Settlement::InputKept => input,
+        Settlement::Received => usage.map_or(input, Used::of),
+    }
 }
 
-/// What a call is reckoned to have used when nobody said: what was reserved for it.
-fn estimate(call: &Call) -> Usage {
-    Usage {
-        input: call.amounts.input,
-        output: call.amounts.output,
-        estimated: true,
-        ..Usage::default()
-    }
+/// What an attempt is reckoned to have used when nobody said: what was expected.
+fn estimate(flight: &Flight) -> Usage {
+    Used::all(&flight.expected).usage
 }

@@ -137,6 +137,8 @@ pub enum Settlement {
     AllBack,
     /// The request counts, its tokens do not.
     TokensBack,
+    /// The request counts; its tokens are given back if the provider's counting does so.
+    ByPreset,
     /// The request and its input count; the output was never produced.
     InputKept,
     /// What was received counts.
@@ -330,11 +332,10 @@ impl FailureKind {
             | Self::NotFound
             | Self::Untranslatable
             | Self::Local => Settlement::AllBack,
-            Self::Server
-            | Self::Overloaded
-            | Self::RateLimited
-            | Self::BadRequest
-            | Self::ContextWindow => Settlement::TokensBack,
+            Self::Server => Settlement::ByPreset,
+            Self::Overloaded | Self::RateLimited | Self::BadRequest | Self::ContextWindow => {
+                Settlement::TokensBack
+            }
             Self::FirstTokenTimeout => Settlement::InputKept,
             Self::TotalTimeout | Self::ContentPolicy | Self::BrokenStream | Self::Cancelled => {
                 Settlement::Received

@@ -1,11 +1,13 @@
 //! The live side of every deployment and provider, by dense id.
 
 use crate::catalog::{Catalog, Limits};
+use crate::counting::Used;
 use crate::health::Health;
 use crate::id::{DeploymentId, ProviderId};
 use crate::ledger::Held;
 use crate::limit::{Amounts, Dimension, Meter};
 use crate::rejection::Rejection;
+use crate::request::Request;
 use crate::time::Timestamp;
 use crate::trace::LimitReading;
 
@@ -105,6 +107,41 @@ impl Fleet {
         both(own.has_slot(&deployment.limits), shared.has_slot(limits))
     }
 
+    /// What an attempt is expected to use at this deployment: the host's estimate of the input,
+    /// corrected by what was learnt, and the most output there may be, or mostly is.
+    pub(crate) fn expected(
+        &self,
+        catalog: &Catalog,
+        id: DeploymentId,
+        request: &Request,
+    ) -> Amounts {
+        let learnt = &self.health(id).learnt;
+        let most = catalog.deployment(id).supports.output_tokens.unwrap_or(u64::MAX);
+        let output = request.max_output_tokens.unwrap_or(learnt.usual_output().min(most));
+        Amounts { requests: 1, input: learnt.input(request.input_estimate()), output }
+    }
+
+    /// What an attempt takes of the limits of this deployment and its provider.
+    pub(crate) fn amounts(
+        &self,
+        catalog: &Catalog,
+        id: DeploymentId,
+        request: &Request,
+    ) -> Amounts {
+        self.counted(catalog, id, &self.expected(catalog, id, request))
+    }
+
+    /// What of these counts at this deployment.
+    pub(crate) fn counted(
+        &self,
+        catalog: &Catalog,
+        id: DeploymentId,
+        expected: &Amounts,
+    ) -> Amounts {
+        let usual = self.health(id).learnt.usual_output();
+        catalog.deployment(id).counting.reserve(expected, usual)
+    }
+
     /// Take the amounts and a slot of both owners.
     pub(crate) fn reserve(
         &mut self,
@@ -119,15 +156,10 @@ impl Fleet {
         self.provider_mut(deployment.provider).reserve(limits, amounts, now);
     }
 
-    /// Give back the slot of both owners, and what was not used.
-    pub(crate) fn settle(
-        &mut self,
-        catalog: &Catalog,
-        held: &Held,
-        used: &Amounts,
-        now: Timestamp,
-    ) {
+    /// Give back the slot of both owners, and what was not used and is given back.
+    pub(crate) fn settle(&mut self, catalog: &Catalog, held: &Held, used: &Used, now: Timestamp) {
         let deployment = catalog.deployment(held.deployment);
+        let used = &deployment.counting.charge(&held.amounts, used);
         let own = &mut self.health_mut(held.deployment).meter;
         own.settle(&deployment.limits, &held.amounts, used, now);
         let limits = &catalog.provider(deployment.provider).limits;
@@ -180,7 +212,13 @@ fn read(
         let taken = i64::try_from(amounts.on(dimension)).unwrap_or(i64::MAX);
         let after = before.saturating_sub(taken);
         let dimension = dimension.name().to_owned();
-        into.push(LimitReading { owner: owner.to_owned(), dimension, limit, before, after });
+        into.push(LimitReading {
+            owner: owner.to_owned(),
+            dimension,
+            limit: limit.per_minute,
+            before,
+            after,
+        });
     }
     if let Some(limit) = limits.concurrent {
         let before = i64::from(limit).saturating_sub(i64::from(meter.in_flight()));

@@ -20,7 +20,6 @@ pub(crate) struct Funnel<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) fleet: &'a Fleet,
     pub(crate) request: &'a Request,
-    pub(crate) amounts: &'a Amounts,
     pub(crate) tags: TagRule,
     pub(crate) larger_than: Option<Larger>,
     pub(crate) tried: Repeat<'a>,
@@ -104,11 +103,14 @@ impl Funnel<'_> {
     /// Whether the limits have room, for this call and for whoever waits before it.
     fn has_room(&self, id: DeploymentId) -> Result<(), Rejection> {
         let room = |amounts: &Amounts| self.fleet.has_room(self.catalog, id, amounts, self.now);
-        room(self.amounts)?;
-        if self.queue.is_empty() || !self.queue.keeps(id, self.rank, |first| room(first).is_ok()) {
+        let counted = |amounts: &Amounts| self.fleet.counted(self.catalog, id, amounts);
+        let own = self.fleet.amounts(self.catalog, id, self.request);
+        room(&own)?;
+        let fits = |first: &Amounts| room(&counted(first)).is_ok();
+        if self.queue.is_empty() || !self.queue.keeps(id, self.rank, fits) {
             return Ok(());
         }
-        let ahead = self.queue.amounts_ahead(id, self.rank).plus(self.amounts);
+        let ahead = counted(&self.queue.amounts_ahead(id, self.rank)).plus(&own);
         let soon = self.now.plus(STAND_BACK);
         let until = match room(&ahead) {
             Err(Rejection::RateLimited { until }) => until.max(soon),

@@ -10,6 +10,7 @@ use core::time::Duration;
 use crate::breaker::{Breaker, LONG, Pass};
 use crate::catalog::{BreakerPolicy, Limits, ThrottlePolicy};
 use crate::failure::{BreakerBlame, Failure, QuotaFacts};
+use crate::learnt::Learnt;
 use crate::limit::{Dimension, Meter};
 use crate::rejection::Rejection;
 use crate::time::{Timestamp, micros};
@@ -25,6 +26,7 @@ pub(crate) struct Health {
     /// When it was last heard of, or a probe was last asked for.
     pub(crate) heard_at: Timestamp,
     pub(crate) meter: Meter,
+    pub(crate) learnt: Learnt,
     /// Something a peer should know has changed since the last drain.
     pub(crate) changed: bool,
 }
@@ -88,6 +90,7 @@ impl Health {
             probe_down: false,
             heard_at: now,
             meter: Meter::full(limits, now),
+            learnt: Learnt::nothing(),
             changed: false,
         }
     }
@@ -261,6 +264,7 @@ pub(crate) struct Rules<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bucket::Rate;
     use crate::failure::FailureKind;
 
     const BREAKER: BreakerPolicy = BreakerPolicy {
@@ -395,7 +399,7 @@ mod tests {
             resets_in: Some(Duration::from_secs(5)),
         };
         health.on_quota(&facts, &limits, &THROTTLE, at(10));
-        assert_eq!(health.meter.left(60, Dimension::Requests, at(10)), 2);
+        assert_eq!(health.meter.left(Rate::new(60, None), Dimension::Requests, at(10)), 2);
         assert_eq!(health.throttled_until(), at(15));
     }
 }

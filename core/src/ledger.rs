@@ -30,7 +30,10 @@ struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     pub(crate) deployment: DeploymentId,
+    /// What it took of the limits.
     pub(crate) amounts: Amounts,
+    /// What it is expected to use.
+    pub(crate) expected: Amounts,
     pub(crate) sent: Sent,
     pub(crate) lease: Timestamp,
 }
@@ -97,6 +100,7 @@ mod tests {
         Held {
             deployment: DeploymentId(0),
             amounts: Amounts { requests: 1, input: 10, output: 5 },
+            expected: Amounts { requests: 1, input: 10, output: 5 },
             sent: Sent { epoch: 0, probe: false },
             lease: Timestamp::from_micros(lease),
         }

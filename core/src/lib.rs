@@ -68,6 +68,7 @@ mod chance;
 mod change;
 mod config;
 mod cost;
+mod counting;
 mod ending;
 mod explain;
 mod failure;
@@ -77,6 +78,7 @@ mod health;
 mod id;
 mod idempotency;
 mod inline;
+mod learnt;
 mod ledger;
 mod limit;
 mod node;
@@ -110,11 +112,12 @@ pub use chance::Seed;
 pub use change::Change;
 pub use config::{
     Affinity, Alias, BreakerConfig, Budget, BudgetWindow, Caller, Callers, Ceilings, Commit,
-    Config, ConfigFault, ConfigWarning, Counting, DeploymentConfig, GatewayLimits, GroupConfig,
-    Key, Loaded, MemberConfig, Metering, MockConfig, NotBuilt, Params, PolicyConfig, Protocol,
-    ProviderConfig, Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Server, State,
-    Store, StrategyConfig, ThrottleConfig, TimeoutsConfig, WaitConfig,
+    Config, ConfigFault, ConfigWarning, DeploymentConfig, GatewayLimits, GroupConfig, Key, Loaded,
+    MemberConfig, Metering, MockConfig, NotBuilt, Params, PolicyConfig, Protocol, ProviderConfig,
+    Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Server, State, Store,
+    StrategyConfig, ThrottleConfig, TimeoutsConfig, WaitConfig,
 };
+pub use counting::{Counting, Reserve};
 pub use failure::{
     BreakerBlame, Failure, FailureKind, FallbackSteps, OtherMembers, QuotaFacts, SameMember,
     Settlement,

@@ -5,10 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bucket::{Bucket, Shortfall};
+use crate::bucket::{Bucket, Rate, Shortfall};
 use crate::catalog::Limits;
 use crate::rejection::Rejection;
-use crate::request::Usage;
 use crate::time::Timestamp;
 
 /// What one attempt takes of every limit it passes.
@@ -23,11 +22,6 @@ pub struct Amounts {
 }
 
 impl Amounts {
-    /// What one call used, as limits count it.
-    pub(crate) const fn of(usage: &Usage) -> Self {
-        Self { requests: 1, input: usage.input, output: usage.output }
-    }
-
     /// Both together.
     pub(crate) const fn plus(&self, other: &Self) -> Self {
         Self {
@@ -76,14 +70,15 @@ impl Dimension {
 }
 
 impl Limits {
-    /// The rate of one dimension, per minute.
-    pub(crate) const fn rate(&self, dimension: Dimension) -> Option<u64> {
-        match dimension {
-            Dimension::Requests => self.requests_per_minute,
-            Dimension::Input => self.input_tokens_per_minute,
-            Dimension::Output => self.output_tokens_per_minute,
-            Dimension::Total => self.tokens_per_minute,
-        }
+    /// The rate of one dimension.
+    pub(crate) fn rate(&self, dimension: Dimension) -> Option<Rate> {
+        let (per_minute, burst) = match dimension {
+            Dimension::Requests => (self.requests_per_minute, self.requests_burst),
+            Dimension::Input => (self.input_tokens_per_minute, self.tokens_burst),
+            Dimension::Output => (self.output_tokens_per_minute, self.tokens_burst),
+            Dimension::Total => (self.tokens_per_minute, self.tokens_burst),
+        };
+        per_minute.map(|per_minute| Rate::new(per_minute, burst))
     }
 }
 
@@ -97,7 +92,10 @@ pub(crate) struct Meter {
 impl Meter {
     /// A meter whose buckets are full.
     pub(crate) fn full(limits: &Limits, now: Timestamp) -> Self {
-        let bucket = |dimension| Bucket::full(limits.rate(dimension).unwrap_or(0), now);
+        let bucket = |dimension| {
+            let none = Rate::new(0, None);
+            Bucket::full(limits.rate(dimension).unwrap_or(none), now)
+        };
         Self { buckets: Dimension::ALL.map(bucket), in_flight: 0 }
     }
 
@@ -189,7 +187,7 @@ impl Meter {
     }
 
     /// What is left of one dimension, in whole units rounded down; negative when in debt.
-    pub(crate) fn left(&self, rate: u64, dimension: Dimension, now: Timestamp) -> i64 {
+    pub(crate) fn left(&self, rate: Rate, dimension: Dimension, now: Timestamp) -> i64 {
         self.bucket(dimension).left(rate, now)
     }
 
@@ -267,10 +265,10 @@ mod tests {
         meter.reserve(&limits(), &amounts(600, 0), NOW);
         let more = Limits { tokens_per_minute: Some(6_000), ..limits() };
         meter.edit(&limits(), &more, NOW);
-        assert_eq!(meter.left(6_000, Dimension::Total, NOW), 0);
+        assert_eq!(meter.left(Rate::new(6_000, None), Dimension::Total, NOW), 0);
         let fewer = Limits { tokens_per_minute: Some(60), ..limits() };
         let later = NOW.plus(Duration::from_secs(600));
         meter.edit(&more, &fewer, later);
-        assert_eq!(meter.left(60, Dimension::Total, later), 60);
+        assert_eq!(meter.left(Rate::new(60, None), Dimension::Total, later), 60);
     }
 }

@@ -36,7 +36,8 @@ impl Walk<'_> {
         };
         let chosen_id = chosen.map(|choice| choice.member.deployment);
         let limits = chosen_id.map_or_else(Vec::new, |id| {
-            self.fleet.readings(self.catalog, id, &call.amounts, self.now)
+            let amounts = self.fleet.amounts(self.catalog, id, &call.request);
+            self.fleet.readings(self.catalog, id, &amounts, self.now)
         });
         let decision = Decision {
             at: self.now,

@@ -39,6 +39,13 @@ pub struct Request {
     pub trace: bool,
 }
 
+impl Request {
+    /// Estimated input tokens, tools included.
+    pub(crate) const fn input_estimate(&self) -> u64 {
+        self.input_tokens.saturating_add(self.tools_tokens)
+    }
+}
+
 /// Capabilities a request can need. `true` means that the request cannot be served without it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Needs {

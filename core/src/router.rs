@@ -10,10 +10,12 @@ use crate::call::{Call, Flight, History, Path, Phase, Route};
 use crate::catalog::{Catalog, ModelName, Policy, Timeouts};
 use crate::chance::{Chance, Seed};
 use crate::cost::Bill;
+use crate::counting::Used;
 use crate::fleet::Fleet;
 use crate::id::{AttemptNo, CallId, DeploymentId};
 use crate::idempotency::Keys;
 use crate::inline::Inline;
+use crate::learnt::OUTPUT_GUESS;
 use crate::ledger::{Held, Ledger};
 use crate::limit::Amounts;
 use crate::own_fault::OwnFault;
@@ -37,9 +39,6 @@ const PROBE_GRACE: Duration = Duration::from_secs(1);
 
 /// How long a host may take to rank candidates.
 const RANK_TIME: Duration = Duration::from_millis(50);
-
-/// The output tokens reserved for a request that names no maximum.
-pub(crate) const OUTPUT_GUESS: u64 = 500;
 
 /// Everything that outlives a call. One per process or isolate, behind the host's own mutex if it
 /// has threads.
@@ -203,7 +202,7 @@ impl Router {
         });
         let amounts = Amounts {
             requests: 1,
-            input: request.input_tokens.saturating_add(request.tools_tokens),
+            input: request.input_estimate(),
             output: request.max_output_tokens.unwrap_or(OUTPUT_GUESS),
         };
         Call {
@@ -299,11 +298,13 @@ impl Router {
         if let Some(rotation) = self.rotations.get_mut(choice.group.index()) {
             strategy::advance(rotation, &scratch.tier, choice.pick);
         }
-        self.fleet.reserve(&self.catalog, id, &call.amounts, now);
+        let expected = self.fleet.expected(&self.catalog, id, &call.request);
+        let amounts = self.fleet.amounts(&self.catalog, id, &call.request);
+        self.fleet.reserve(&self.catalog, id, &amounts, now);
         let probe_lease = now.plus(clocks.first_content).plus(PROBE_GRACE);
         let sent = self.fleet.health_mut(id).on_send(choice.probe, probe_lease);
         let lease = now.plus(clocks.total).plus(LEASE_GRACE);
-        let held = Held { deployment: id, amounts: call.amounts, sent, lease };
+        let held = Held { deployment: id, amounts, expected, sent, lease };
         let reservation = self.ledger.open(held);
         let number = AttemptNo(call.history.attempts).next();
         call.history.attempts = number.number();
@@ -313,8 +314,15 @@ impl Router {
         }
         call.route.current = Some(choice.group);
         let Policy { breaker, throttle, .. } = policy;
-        call.phase =
-            Phase::Flight(Flight { number, deployment: id, reservation, sent, breaker, throttle });
+        call.phase = Phase::Flight(Flight {
+            number,
+            deployment: id,
+            expected,
+            reservation,
+            sent,
+            breaker,
+            throttle,
+        });
         Action::Send(Attempt { number, deployment: id, group: choice.group, clocks, reservation })
     }
 
@@ -328,7 +336,8 @@ impl Router {
     pub(crate) fn sweep(&mut self, now: Timestamp) {
         self.queue.sweep(now);
         if let Some(held) = self.ledger.expired(now) {
-            self.fleet.settle(&self.catalog, &held, &held.amounts, now);
+            let used = Used::all(&held.expected);
+            self.fleet.settle(&self.catalog, &held, &used, now);
             self.fleet.health_mut(held.deployment).on_no_verdict(held.sent, now);
             self.queue.release(held.deployment);
         }

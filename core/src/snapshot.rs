@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bucket::Bucket;
 use crate::catalog::Catalog;
+use crate::learnt::{Learnt, LearntState};
 use crate::limit::Meter;
 use crate::retry_budget::RetryBudget;
 use crate::router::Router;
@@ -37,6 +38,7 @@ struct DeploymentState {
     throttled_until: Timestamp,
     blocked: bool,
     buckets: [Bucket; 4],
+    learnt: LearntState,
 }
 
 /// A snapshot that cannot be restored.
@@ -65,6 +67,7 @@ impl Router {
             throttled_until: health.throttled_until(),
             blocked: health.blocked,
             buckets: health.meter.buckets(),
+            learnt: health.learnt.state(),
         };
         let providers = self.catalog.providers.iter().zip(self.fleet.all_providers());
         Snapshot {
@@ -104,6 +107,7 @@ impl Router {
             health.throttle_until(state.throttled_until);
             health.blocked = state.blocked;
             health.meter = Meter::restored(state.buckets);
+            health.learnt = Learnt::restored(&state.learnt);
             health.changed = false;
         }
         for (id, provider) in catalog.providers() {

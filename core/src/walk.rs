@@ -274,7 +274,6 @@ impl Walk<'_> {
             catalog: self.catalog,
             fleet: self.fleet,
             request: &call.request,
-            amounts: &call.amounts,
             tags: TagRule::of(self.catalog, group, &call.request),
             larger_than: call.route.floor.map(|floor| Larger { floor, unknown_passes }),
             tried,

@@ -68,6 +68,7 @@ impl Builder<'_> {
     fn deployment(&self, config: &DeploymentConfig) -> Deployment {
         let id = self.provider_of(config);
         let provider = id.and_then(|id| self.config.providers.get(id.index()));
+        let counting = config.counting.unwrap_or_default();
         Deployment {
             name: config.name.clone(),
             provider: id.unwrap_or(ProviderId(0)),
@@ -77,7 +78,8 @@ impl Builder<'_> {
             },
             tags: config.tags.clone(),
             region: config.region.clone().or_else(|| provider?.region.clone()),
-            limits: config.limits,
+            limits: counting.shape(config.limits),
+            counting,
             supports: config.supports,
             price: config.price,
             blocked: provider.filter(|_| !self.scripted).and_then(blocked),

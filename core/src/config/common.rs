@@ -64,6 +64,7 @@ impl Limits {
             input_tokens_per_minute: map.read("input_tokens_per_minute", per_minute),
             output_tokens_per_minute: map.read("output_tokens_per_minute", per_minute),
             concurrent: map.read("concurrent", Value::count32),
+            ..Self::default()
         }
     }
 }

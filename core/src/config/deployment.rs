@@ -5,6 +5,7 @@ use super::fault::Place;
 use super::policy::{PolicyConfig, Scope};
 use super::reader::{Fields, Value};
 use crate::catalog::{Limits, Price, Supports};
+use crate::counting::Counting;
 use crate::node::Node;
 
 /// One deployment.
@@ -33,21 +34,6 @@ pub struct DeploymentConfig {
     /// Policy keys of its own.
     pub policy: PolicyConfig,
     pub(crate) place: Place,
-}
-
-/// How a provider charges its limits: window, what `max_tokens` reserves, what is given back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counting {
-    /// As OpenAI does.
-    Openai,
-    /// As Azure does.
-    Azure,
-    /// As Anthropic does.
-    Anthropic,
-    /// As Google's Gemini does.
-    Gemini,
-    /// As Amazon's Bedrock does.
-    Bedrock,
 }
 
 /// Changes to a request's parameters.
@@ -81,7 +67,7 @@ impl DeploymentConfig {
             tags: map.read("tags", tags).unwrap_or_default(),
             region: map.read("region", Value::text),
             limits: map.get("limits").map(|limits| Limits::read(&limits)).unwrap_or_default(),
-            counting: map.read("counting", |word| word.choice("counting preset", &COUNTING)),
+            counting: map.read("counting", Counting::read),
             price: map.get("price").map(|price| Price::read(&price)),
             params: map.get("params").map(|params| Params::read(&params)).unwrap_or_default(),
             supports: map.get("supports").map(|can| Supports::read(&can)).unwrap_or_default(),
@@ -142,12 +128,5 @@ pub(crate) fn tags(value: &Value<'_>) -> Option<Vec<String>> {
     if value.at_most(MOST_TAGS) { value.texts() } else { None }
 }
 
-const COUNTING: [(&str, Counting); 5] = [
-    ("openai", Counting::Openai),
-    ("azure", Counting::Azure),
-    ("anthropic", Counting::Anthropic),
-    ("gemini", Counting::Gemini),
-    ("bedrock", Counting::Bedrock),
-];
 /// Tags of one deployment.
 const MOST_TAGS: usize = 64;

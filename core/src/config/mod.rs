@@ -22,6 +22,7 @@
 mod build;
 mod callers;
 mod common;
+mod counting;
 mod deployment;
 mod document;
 mod fault;
@@ -46,7 +47,7 @@ mod tests;
 
 pub use callers::{Budget, BudgetWindow, Caller, Callers, GatewayLimits, Key};
 pub use common::{Ceilings, Reference};
-pub use deployment::{Counting, DeploymentConfig, Params};
+pub use deployment::{DeploymentConfig, Params};
 pub use document::{Alias, Config};
 pub use fault::ConfigFault;
 pub(crate) use fault::Faults;

@@ -30,9 +30,7 @@ const LIST: &[Line] = &[
     Line("providers.*.protocol", false, "its deployments are blocked", |node| {
         text(node).is_some_and(|word| !PROTOCOLS.contains(&word))
     }),
-    Line("deployments.*.counting", false, NO_EFFECT, any),
     Line("deployments.*.params", false, NO_EFFECT, any),
-    Line("groups.*.members.[].counting", false, NO_EFFECT, any),
     Line("groups.*.members.[].params", false, NO_EFFECT, any),
     Line("groups.*.strategy", false, "`weighted` is used", |node| {
         let named = |word| STRATEGIES.iter().find(|(name, _)| *name == word);

@@ -60,7 +60,6 @@ fn the_example_loads_whole() {
         not_built.iter().filter(|key| !key.restricts).map(|key| key.path.as_str()).collect();
     for path in [
         "providers.anthropic.protocol",
-        "deployments.gpt4o-main.counting",
         "deployments.gpt4o-main.params",
         "groups.gpt-4o.strategy",
         "groups.cheap.strategy",
