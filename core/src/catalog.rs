@@ -6,6 +6,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use crate::cost::Price;
 use crate::counting::Counting;
 use crate::id::{DeploymentId, GroupId, ProviderId};
 use crate::request::Capability;
@@ -152,19 +153,6 @@ pub enum ModelName {
     Fixed(String),
     /// The one the request means: see [`Resolution::concrete_model`](crate::Resolution).
     FromRequest,
-}
-
-/// Prices in pico-USD per token: USD per million tokens, times a million.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Price {
-    /// Of an input token.
-    pub input: u64,
-    /// Of an input token read from the provider's cache; the input price if not given.
-    pub cached_input: u64,
-    /// Of an input token written to the provider's cache; the input price if not given.
-    pub cache_write: u64,
-    /// Of an output token.
-    pub output: u64,
 }
 
 /// What a deployment can do. `None` is unknown: it passes with a warning.

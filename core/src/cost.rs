@@ -4,12 +4,24 @@
 //! summed over its classes of tokens in pico-USD and rounded once, up to a whole nano-USD: a budget
 //! never sees less than was spent, and the error stays below a billionth of a dollar per attempt.
 
-use crate::catalog::Price;
 use crate::limit::Amounts;
 use crate::request::Usage;
 
 /// Pico-USD in a nano-USD.
 const PICO: u128 = 1_000;
+
+/// Prices in pico-USD per token: USD per million tokens, times a million.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Price {
+    /// Of an input token.
+    pub input: u64,
+    /// Of an input token read from the provider's cache; the input price if not given.
+    pub cached_input: u64,
+    /// Of an input token written to the provider's cache; the input price if not given.
+    pub cache_write: u64,
+    /// Of an output token.
+    pub output: u64,
+}
 
 impl Price {
     /// What this usage costs, in nano-USD. Cached and cache-writing tokens are part of the input;

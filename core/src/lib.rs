@@ -105,7 +105,7 @@ pub use action::{Action, Attempt, Claim, Clocks, Event, Misuse, Outcome, Stop, W
 pub use call::Call;
 pub use catalog::{
     BreakerPolicy, Catalog, Deployment, Group, Limits, MAX_ATTEMPTS, Member, ModelName, Policy,
-    PolicyOverride, Price, Provider, RetryBudgetPolicy, RetryPolicy, Strategy, Supports,
+    PolicyOverride, Provider, RetryBudgetPolicy, RetryPolicy, Strategy, Supports,
     ThrottlePolicy, Timeouts, WaitPolicy, Wildcard,
 };
 pub use chance::Seed;
@@ -117,6 +117,7 @@ pub use config::{
     Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Server, State, Store,
     StrategyConfig, ThrottleConfig, TimeoutsConfig, WaitConfig,
 };
+pub use cost::Price;
 pub use counting::{Counting, Reserve};
 pub use failure::{
     BreakerBlame, Failure, FailureKind, FallbackSteps, OtherMembers, QuotaFacts, SameMember,

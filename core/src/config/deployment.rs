@@ -4,7 +4,8 @@ use super::common::Reference;
 use super::fault::Place;
 use super::policy::{PolicyConfig, Scope};
 use super::reader::{Fields, Value};
-use crate::catalog::{Limits, Price, Supports};
+use crate::catalog::{Limits, Supports};
+use crate::cost::Price;
 use crate::counting::Counting;
 use crate::node::Node;
 
