@@ -105,8 +105,8 @@ pub use action::{Action, Attempt, Claim, Clocks, Event, Misuse, Outcome, Stop, W
 pub use call::Call;
 pub use catalog::{
     BreakerPolicy, Catalog, Deployment, Group, Limits, MAX_ATTEMPTS, Member, ModelName, Policy,
-    PolicyOverride, Provider, RetryBudgetPolicy, RetryPolicy, Strategy, Supports,
-    ThrottlePolicy, Timeouts, WaitPolicy, Wildcard,
+    PolicyOverride, Provider, RetryBudgetPolicy, RetryPolicy, Strategy, Supports, ThrottlePolicy,
+    Timeouts, WaitPolicy, Wildcard,
 };
 pub use chance::Seed;
 pub use change::Change;
