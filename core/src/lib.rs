@@ -112,10 +112,10 @@ pub use chance::Seed;
 pub use change::Change;
 pub use config::{
     Affinity, Alias, BreakerConfig, Budget, BudgetWindow, Caller, Callers, Ceilings, Commit,
-    Config, ConfigFault, ConfigWarning, DeploymentConfig, GatewayLimits, GroupConfig, Key, Loaded,
-    MemberConfig, Metering, MockConfig, NotBuilt, Params, PolicyConfig, Protocol, ProviderConfig,
-    Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Server, State, Store,
-    StrategyConfig, ThrottleConfig, TimeoutsConfig, WaitConfig,
+    Config, ConfigFault, ConfigWarning, DeploymentConfig, Duty, GatewayLimits, GroupConfig, Key,
+    Loaded, MemberConfig, Metering, MockConfig, NotBuilt, Params, PolicyConfig, Protocol,
+    ProviderConfig, Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Server, State,
+    Store, StrategyConfig, ThrottleConfig, TimeoutsConfig, WaitConfig,
 };
 pub use cost::Price;
 pub use counting::{Counting, Reserve};

@@ -95,14 +95,16 @@ fn ending(outcome: &Outcome) -> (Option<&'static str>, Usage) {
         Outcome::Served { usage, .. } => (Some("ok"), *usage),
         Outcome::Broken { failure, usage, .. } => (Some(failure.kind.name()), *usage),
         Outcome::Cancelled { usage, .. } => (Some("cancelled"), *usage),
-        Outcome::Refused(_) | Outcome::Exhausted { .. } => (None, Usage::default()),
+        Outcome::Refused(_) | Outcome::Exhausted { .. } | Outcome::Repeated { .. } => {
+            (None, Usage::default())
+        }
     }
 }
 
 /// The name of what was wrong.
 fn why(outcome: &Outcome) -> Option<&'static str> {
     match outcome {
-        Outcome::Served { .. } | Outcome::Cancelled { .. } => None,
+        Outcome::Served { .. } | Outcome::Cancelled { .. } | Outcome::Repeated { .. } => None,
         Outcome::Broken { failure, .. } => Some(failure.kind.name()),
         Outcome::Refused(refusal) => Some(refusal.reason.name()),
         Outcome::Exhausted { why, .. } => Some(why.name()),

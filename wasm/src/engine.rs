@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pointsman_core::{
-    Call, Callers, Config, DeploymentId, Loaded, Node, Notice, Protocol, Router, SecretRef, Store,
-    Timestamp,
+    Call, Config, DeploymentId, Loaded, Node, Notice, Protocol, Router, SecretRef, Timestamp,
 };
 use pointsman_wire::openai::{DEFAULT_BASE_URL, Target};
 
@@ -118,14 +117,8 @@ impl Engine {
 
 /// Keys that restrict or store something and that nobody would act on.
 fn refused(loaded: &Loaded) -> Vec<String> {
-    let Config { callers, metering, state, .. } = &loaded.config;
-    let here = [
-        ("callers", *callers != Callers::default()),
-        ("metering.usage_log", metering.usage_log.is_some()),
-        ("state.store", state.store != Store::default()),
-        ("state.journal", state.journal.is_some()),
-    ];
-    let here = here.into_iter().filter_map(|(path, set)| set.then_some(path));
+    let duties = loaded.config.duties();
+    let here = duties.iter().filter(|(duty, _)| duty.restricts()).map(|(_, path)| path.as_str());
     let anywhere = loaded.not_built.iter().filter(|key| key.restricts);
     let paths: BTreeSet<&str> = anywhere.map(|key| key.path.as_str()).chain(here).collect();
     let why = "this host does not act on it yet, and serving without it would be wrong";

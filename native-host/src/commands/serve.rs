@@ -1,11 +1,12 @@
 //! `pointsman serve`
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pointsman_core::{Loaded, Server};
+use pointsman_core::{Config, Duty, Loaded, Server};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
@@ -54,21 +55,34 @@ fn plan(args: &ServeArgs) -> Result<Plan, String> {
     for note in &loaded.not_built {
         tracing::warn!(path = note.path, "not built: {}", note.instead);
     }
+    for (_, path) in unfulfilled(&loaded.config) {
+        tracing::warn!(path, "not built: this host does not act on it");
+    }
     Ok(Plan { loaded, server, name, built_in: args.config.is_none() })
 }
 
 /// Whoever relies on a restriction or a record must not be served without it.
 fn refuse_what_is_not_built(loaded: &Loaded, name: &str) -> Result<(), String> {
     let restricting = loaded.not_built.iter().filter(|note| note.restricts);
-    let paths: Vec<String> = restricting.map(|note| format!("  {}", note.path)).collect();
+    let undone = unfulfilled(&loaded.config).filter(|(duty, _)| duty.restricts());
+    let paths: BTreeSet<String> =
+        restricting.map(|note| note.path.clone()).chain(undone.map(|(_, path)| path)).collect();
     if paths.is_empty() {
         return Ok(());
     }
     Err(format!(
         "{name} asks for restrictions or records that this version does not build, so it is not \
          served; remove these keys:\n{}",
-        paths.join("\n")
+        paths.iter().map(|path| format!("  {path}")).collect::<Vec<_>>().join("\n")
     ))
+}
+
+/// What this host does for a configuration.
+const FULFILLED: [Duty; 0] = [];
+
+/// What the configuration asks of a host and this one does not do.
+fn unfulfilled(config: &Config) -> impl Iterator<Item = (Duty, String)> {
+    config.duties().into_iter().filter(|(duty, _)| !FULFILLED.contains(duty))
 }
 
 async fn serve(plan: Plan) -> Result<(), String> {
