@@ -31,7 +31,8 @@ impl Walk<'_> {
             None => self.now.plus(self.backoff(call, policy)),
         };
         let until = not_before.max(lifts);
-        if until.since(self.now) > policy.retry.longest_wait {
+        // From the end of the back-off: a probe that is out, or a busy member, is asked again and again.
+        if until.since(self.now.min(not_before)) > policy.retry.longest_wait {
             return Step::Stop(Stop::NobodyLeft);
         }
         if until >= call.deadline {

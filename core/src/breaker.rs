@@ -15,6 +15,9 @@ use crate::window::Window;
 /// How long a fault that only a person can mend keeps a deployment out.
 pub(crate) const LONG: Duration = Duration::from_secs(600);
 
+/// Nobody knows how long the probe that is out will take: a second is a fair guess.
+const PROBE_GUESS: Duration = Duration::from_secs(1);
+
 /// Jitter takes at most this share, in parts per million, off an open time; it never adds.
 pub(crate) const JITTER_PPM: u64 = 200_000;
 
@@ -64,7 +67,8 @@ impl Breaker {
             State::Open { until, .. } | State::HalfOpen { until, .. } if now >= until => {
                 Pass::Probe
             }
-            State::Open { until, .. } | State::HalfOpen { until, .. } => Pass::Not(until),
+            State::Open { until, .. } => Pass::Not(until),
+            State::HalfOpen { until, .. } => Pass::Not(until.min(now.plus(PROBE_GUESS))),
         }
     }
 
@@ -308,6 +312,7 @@ mod tests {
     fn one_probe_at_a_time_and_another_when_its_lease_is_over() {
         let mut breaker = tripped(at(100));
         breaker.probe(at(110));
+        assert_eq!(breaker.pass(at(102)), Pass::Not(at(103)), "a guess");
         assert_eq!(breaker.pass(at(109)), Pass::Not(at(110)));
         assert_eq!(breaker.pass(at(110)), Pass::Probe);
         breaker.probe_lost(at(111));

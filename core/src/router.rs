@@ -29,6 +29,7 @@ use crate::time::Timestamp;
 use crate::trace::{Trace, TraceEntry};
 use crate::walk::{Choice, Scratch, Step, Walk};
 
+use core::iter;
 use core::time::Duration;
 
 /// How long after an attempt's total clock its reservation is given up for lost.
@@ -194,7 +195,7 @@ impl Router {
         let trace = request.trace.then(|| {
             let resolved = resolution.as_ref().map(|found| TraceEntry::Resolved {
                 at: now,
-                chain: found.chain.to_vec(),
+                chain: iter::once(&request.model).chain(found.chain).cloned().collect(),
                 by: found.by,
             });
             let entries = resolved.into_iter().collect();
