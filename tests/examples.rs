@@ -1,0 +1,89 @@
+//! What `examples/` and the README show must be true.
+
+use std::path::{Path, PathBuf};
+
+use pointsman_core::scenario::{Traces, run};
+use pointsman_core::{Config, Loaded, Node, Outcome, Request, Seed};
+
+#[path = "../examples/minimal.rs"]
+#[allow(dead_code, unreachable_pub, reason = "an example has a `main` and no users")]
+mod minimal;
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn load(name: &str) -> Loaded {
+    let document: Node = serde_saphyr::from_str(&read(name)).expect("YAML");
+    let loaded = Config::load(&document, &|_secret| Some("secret".to_owned()));
+    loaded.unwrap_or_else(|faults| panic!("{name}: {faults:#?}"))
+}
+
+#[test]
+fn the_whole_configuration_loads() {
+    assert!(load("examples/config.example.yaml").catalog.deployments().count() > 4);
+}
+
+#[test]
+fn two_upstreams_load_without_a_note() {
+    let loaded = load("examples/two-upstreams.yaml");
+    assert_eq!(loaded.warnings, []);
+    assert_eq!(loaded.not_built, []);
+}
+
+#[test]
+fn the_example_scenarios_pass() {
+    let documents: Vec<Node> =
+        serde_saphyr::from_multiple(&read("examples/scenario.yaml")).expect("YAML");
+    assert_eq!(documents.len(), 2);
+    let load = |name: &str| {
+        let text = read(&format!("examples/{name}"));
+        serde_saphyr::from_str(&text).map_err(|error| error.to_string())
+    };
+    for document in documents {
+        let report = run(&document, &load, Traces::OfDifferences).expect("a sound scenario");
+        assert!(report.passed, "{}: {report:#?}", report.name);
+    }
+}
+
+#[test]
+fn the_smallest_host_fails_over() {
+    let mut host = minimal::Host::new(&read("examples/two-upstreams.yaml")).expect("a host");
+    let request = Request { model: "chat".into(), ..Request::default() };
+    let outcome = host.serve(request, Seed(7)).expect("a host that keeps the contract");
+    assert!(matches!(outcome, Outcome::Served { attempts: 2, .. }), "{outcome:?}");
+    let log = ["attempt 1 at east: connect", "attempt 2 at west: ready"];
+    assert_eq!(host.log[..2], log);
+}
+
+/// Code in the README that stands, word for word, in a file that is tested.
+#[test]
+fn the_readme_shows_what_the_examples_hold() {
+    let readme = read("README.md");
+    for (language, file) in
+        [("rust", "examples/minimal.rs"), ("yaml", "examples/two-upstreams.yaml")]
+    {
+        let text = flat(&read(file));
+        let shown = blocks(&readme, language);
+        assert!(!shown.is_empty(), "the README shows no {language}");
+        for block in shown {
+            assert!(text.contains(&flat(&block)), "{file} does not contain\n{block}");
+        }
+    }
+}
+
+/// The fenced blocks of one language.
+fn blocks(markdown: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    let blocks = markdown.split(&fence).skip(1);
+    blocks.filter_map(|rest| Some(rest.split_once("```")?.0.to_owned())).collect()
+}
+
+/// Lines without their indentation.
+fn flat(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join("\n").trim().to_owned()
+}
