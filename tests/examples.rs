@@ -76,6 +76,23 @@ fn the_readme_shows_what_the_examples_hold() {
     }
 }
 
+/// Each `` `name` in [file](file) `` of the table of invariants.
+#[test]
+fn the_readme_names_tests_that_exist() {
+    let readme = read("README.md");
+    let mut found = 0;
+    for line in readme.lines().filter(|line| line.starts_with('|')) {
+        for (before, after) in line.match_indices("` in [").map(|(at, _)| line.split_at(at)) {
+            let start = before.rfind('`').map_or(0, |at| at + 1);
+            let file = after.split_once("](").and_then(|(_, rest)| rest.split_once(')'));
+            let (name, (file, _)) = (&before[start..], file.expect("a link"));
+            assert!(read(file).contains(&format!(" {name}(")), "{file} has no `{name}`");
+            found += 1;
+        }
+    }
+    assert!(found > 10, "only {found} tests are named");
+}
+
 /// The fenced blocks of one language.
 fn blocks(markdown: &str, language: &str) -> Vec<String> {
     let fence = format!("```{language}\n");
