@@ -107,7 +107,9 @@ impl ErrorBody {
 
     fn kind(&self, status: u16) -> FailureKind {
         let named = [&self.code, &self.class];
-        if let Some(kind) = named.iter().find_map(|name| by_name(name.as_deref()?)) {
+        let named = named.iter().find_map(|name| by_name(name.as_deref()?));
+        // "Server error" says less than a status that says so too: 503 is an overload.
+        if let Some(kind) = named.filter(|kind| *kind != FailureKind::Server || status < 500) {
             return kind;
         }
         let plain = FailureKind::from_status(status, None);
@@ -203,6 +205,9 @@ mod tests {
             (404, r#""code":"model_not_found""#, K::NotFound),
             (400, r#""code":"model_decommissioned""#, K::NotFound),
             (500, r#""type":"server_error""#, K::Server),
+            (200, r#""type":"server_error""#, K::Server),
+            (503, r#""type":"server_error""#, K::Overloaded),
+            (500, r#""type":"server_error","message":"That model is overloaded""#, K::Overloaded),
             (400, r#""type":"overloaded_error""#, K::Overloaded),
             (400, r#""type":"invalid_request_error","code":"unsupported_value""#, K::BadRequest),
         ] {
