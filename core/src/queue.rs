@@ -106,9 +106,11 @@ impl Queue {
         let lease = joining.until.plus(LEASE_GRACE);
         if let Some(ticket) = self.tickets.iter_mut().find(|ticket| ticket.call == joining.call) {
             // It was woken and failed: whoever comes next may have better luck.
-            self.released.extend(ticket.waits_for.iter().filter(|_| ticket.woken));
-            ticket.woken = false;
-            ticket.waits_for = joining.waits_for;
+            let woken = core::mem::take(&mut ticket.woken);
+            let before = core::mem::replace(&mut ticket.waits_for, joining.waits_for);
+            if woken {
+                self.release_all(&before);
+            }
             return;
         }
         self.arrivals = self.arrivals.saturating_add(1);
@@ -127,7 +129,7 @@ impl Queue {
         }
         if let Some(place) = self.tickets.iter().position(|ticket| ticket.call == call) {
             let ticket = self.tickets.remove(place);
-            self.released.extend(ticket.waits_for);
+            self.release_all(&ticket.waits_for);
         }
     }
 
@@ -141,10 +143,17 @@ impl Queue {
         }
     }
 
-    /// Capacity may have come free at a deployment.
+    /// Capacity may have come free at a deployment. Each is remembered once, however often it does
+    /// before the next look.
     pub(crate) fn release(&mut self, deployment: DeploymentId) {
         if !self.tickets.is_empty() && !self.released.contains(&deployment) {
             self.released.push(deployment);
+        }
+    }
+
+    fn release_all(&mut self, deployments: &[DeploymentId]) {
+        for deployment in deployments {
+            self.release(*deployment);
         }
     }
 
