@@ -11,15 +11,29 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use common::{at, request, router, sent};
-use pointsman_core::{Action, Call, Event, Router, Seed, Usage};
+use pointsman_core::{Action, Call, Event, Request, Router, Seed, Usage};
 
 const ROUNDS: u32 = 60;
 const CALLS: u64 = 200;
+const STRATEGIES: [&str; 12] = [
+    "predicted",
+    "weighted",
+    "round_robin",
+    "least_busy",
+    "usage",
+    "latency",
+    "peak_ewma",
+    "cost",
+    "score",
+    "affinity",
+    "ordered",
+    "lar1",
+];
 
 fn main() {
     println!("| strategy | members | begin to Send | Ready | Completed | allocations per call |");
     println!("| --- | ---: | ---: | ---: | ---: | ---: |");
-    for strategy in ["weighted", "round_robin", "least_busy"] {
+    for strategy in STRATEGIES {
         for members in [10, 100, 1000] {
             row(strategy, members);
         }
@@ -44,7 +58,9 @@ fn row(strategy: &str, members: u32) {
 
 /// One round of calls, in three phases, each timed as a whole.
 fn round(router: &mut Router, n: &mut u64) -> [Duration; 3] {
-    let requests: Vec<_> = (0..CALLS).map(|_| request("g")).collect();
+    // Past the answers of the round before.
+    *n += 1_000;
+    let requests: Vec<_> = (0..CALLS).map(asked).collect();
     let mut calls: Vec<(Call, Action)> = Vec::with_capacity(requests.len());
     let start = Instant::now();
     for request in requests {
@@ -53,39 +69,47 @@ fn round(router: &mut Router, n: &mut u64) -> [Duration; 3] {
     }
     let begun = Instant::now();
     for (call, action) in &mut calls {
-        *action = router.resume(call, ready(action), at(*n)).unwrap();
+        *action = router.resume(call, ready(action, *n), at(*n + 1_000)).unwrap();
     }
     let readied = Instant::now();
     for (call, action) in &mut calls {
-        *action = router.resume(call, completed(), at(*n)).unwrap();
+        *action = router.resume(call, completed(*n), at(*n + 1_000)).unwrap();
         let _ = black_box(&action);
     }
     [begun - start, readied - begun, readied.elapsed()]
 }
 
+/// A streamed request of one of many sessions.
+fn asked(n: u64) -> Request {
+    Request { stream: true, session: Some(format!("session {}", n % 50)), ..request("g") }
+}
+
 /// Allocations of one undisturbed call, once warm.
 fn allocations(router: &mut Router, n: &mut u64) -> u64 {
     *n += 1;
-    let request = request("g");
+    let request = asked(*n);
     let info = allocation_counter::measure(|| {
         let (mut call, action) = router.begin(request, Seed(*n), at(*n));
-        let relay = router.resume(&mut call, ready(&action), at(*n)).unwrap();
-        let finish = router.resume(&mut call, completed(), at(*n)).unwrap();
+        let relay = router.resume(&mut call, ready(&action, *n), at(*n + 1_000)).unwrap();
+        let finish = router.resume(&mut call, completed(*n), at(*n + 1_000)).unwrap();
         drop(black_box((relay, finish)));
     });
     info.count_total
 }
 
-fn ready(action: &Action) -> Event {
-    let attempt = sent(action).number;
-    Event::Ready { attempt, first_content_at: at(0), usage: None, quota: None }
+/// Members differ in speed, and a call's times are those of its member.
+fn ready(action: &Action, n: u64) -> Event {
+    let attempt = sent(action);
+    let took = 200 + u64::from(attempt.deployment.number()) * 7 % 300;
+    let first_content_at = at(n + took);
+    Event::Ready { attempt: attempt.number, first_content_at, usage: None, quota: None }
 }
 
-fn completed() -> Event {
+fn completed(n: u64) -> Event {
     Event::Completed {
         attempt: pointsman_core::AttemptNo::from_number(1),
         usage: Some(Usage { input: 100, output: 20, ..Usage::default() }),
-        ended_at: at(0),
+        ended_at: at(n + 900),
         stalled_by_client: Duration::ZERO,
     }
 }
@@ -95,14 +119,18 @@ fn config(strategy: &str, members: u32) -> String {
     let members: Vec<String> = (0..members)
         .map(|n| {
             format!(
-                r#"{{ "id": "m{n}", "weight": {}, "limits": {{ "requests_per_minute": 1000000000,
+                r#"{{ "id": "m{n}", "weight": {}, "price": {{ "input": 2, "output": 9 }}, "limits": {{ "requests_per_minute": 1000000000,
                    "tokens_per_minute": 10000000000, "concurrent": 1000000 }} }}"#,
                 n % 3 + 1
             )
         })
         .collect();
+    let strategy = match strategy {
+        "score" => r#"{ "score": { "latency": 0.6, "cost": 0.4 } }"#.to_owned(),
+        name => format!("\"{name}\""),
+    };
     format!(
-        r#"{{ "groups": {{ "g": {{ "strategy": "{strategy}", "members": [{}] }} }} }}"#,
+        r#"{{ "groups": {{ "g": {{ "strategy": {strategy}, "members": [{}] }} }} }}"#,
         members.join(",")
     )
 }

@@ -94,6 +94,14 @@ impl Breaker {
         }
     }
 
+    /// Since when it has been closed, if it is.
+    pub(crate) const fn closed_since(&self) -> Option<Timestamp> {
+        match self.state {
+            State::Closed { since, .. } => Some(since),
+            State::Open { .. } | State::HalfOpen { .. } => None,
+        }
+    }
+
     /// How often it has tripped without being forgiven.
     pub(crate) const fn trips(&self) -> u32 {
         match self.state {

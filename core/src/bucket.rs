@@ -112,13 +112,19 @@ impl Bucket {
         self.level_at(rate, now).div_euclid(UNITS)
     }
 
+    /// The share of a full bucket that is left once `amount` is taken: at most 1, negative in debt.
+    pub(crate) fn share_left(&self, rate: Rate, amount: u64, now: Timestamp) -> f64 {
+        let left = self.level_at(rate, now).saturating_sub(units(amount));
+        left as f64 / rate.capacity().max(1) as f64
+    }
+
     fn refill(&mut self, rate: Rate, now: Timestamp) {
         self.level = self.level_at(rate, now);
         self.at = self.at.max(now);
     }
 
     fn level_at(&self, rate: Rate, now: Timestamp) -> i64 {
-        let gained = rate.per_minute.saturating_mul(micros(now.since(self.at)));
+        let gained = rate.per_minute.saturating_mul(now.micros_since(self.at));
         let gained = i64::try_from(gained).unwrap_or(i64::MAX);
         self.level.saturating_add(gained).min(rate.capacity())
     }

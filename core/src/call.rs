@@ -9,6 +9,7 @@ use crate::health::Sent;
 use crate::id::{AttemptNo, CallId, DeploymentId, GroupId, ReservationId};
 use crate::inline::Inline;
 use crate::limit::Amounts;
+use crate::observe::Departure;
 use crate::request::{Request, Usage};
 use crate::time::Timestamp;
 use crate::trace::{Trace, TraceEntry};
@@ -105,6 +106,7 @@ pub(crate) struct Flight {
     pub(crate) expected: Amounts,
     pub(crate) reservation: ReservationId,
     pub(crate) sent: Sent,
+    pub(crate) departure: Departure,
     pub(crate) breaker: BreakerPolicy,
     pub(crate) throttle: ThrottlePolicy,
 }

@@ -6,10 +6,12 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use crate::config::Affinity;
 use crate::cost::Price;
 use crate::counting::Counting;
 use crate::id::{DeploymentId, GroupId, ProviderId};
 use crate::request::Capability;
+pub use crate::strategy::Strategy;
 
 /// Everything the router knows that does not change while it runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -216,6 +218,8 @@ pub struct Group {
     pub members: Vec<Member>,
     /// How a survivor is chosen.
     pub strategy: Strategy,
+    /// What keeps a call at one member, before the strategy.
+    pub affinity: Affinity,
     /// Groups to go on to after most failures.
     pub fallbacks: Vec<GroupId>,
     /// Groups to go on to when the input does not fit.
@@ -237,21 +241,6 @@ pub struct Member {
     pub weight: u64,
     /// Its tier, from 0 for the best. Members without `order` come last when others have one.
     pub tier: u32,
-}
-
-/// How a survivor is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
-    /// A draw by weight.
-    Weighted,
-    /// Smooth weighted round robin (nginx's).
-    RoundRobin,
-    /// Fewest calls in flight per weight.
-    LeastBusy,
-    /// The first in the configuration's order that survives.
-    Ordered,
-    /// The host's own, by [`Action::Rank`](crate::Action::Rank).
-    Host,
 }
 
 /// What an exact name stands for.

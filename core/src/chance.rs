@@ -45,8 +45,14 @@ impl Seed {
     }
 }
 
+/// A hash of a text: FNV-1a over its bytes, then mixed. The same in every build, and no secret.
+pub(crate) fn hash_text(text: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    mix(text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
 /// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): every input bit reaches every output bit.
-fn mix(mut z: u64) -> u64 {
+pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)

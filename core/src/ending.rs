@@ -1,6 +1,8 @@
 //! How attempts and calls end: each ending settles its reservation once, tells health what it
 //! learnt, and either goes on or finishes.
 
+use core::time::Duration;
+
 use crate::action::{Action, Outcome, Stop};
 use crate::breaker::JITTER_PPM;
 use crate::call::{Call, Flight, Phase};
@@ -18,7 +20,7 @@ impl Router {
     pub(crate) fn ready(
         &mut self,
         call: &mut Call,
-        flight: Flight,
+        mut flight: Flight,
         first_content_at: Timestamp,
         usage: Option<Usage>,
         quota: Option<QuotaFacts>,
@@ -26,7 +28,12 @@ impl Router {
     ) -> Action {
         let health = self.fleet.health_mut(flight.deployment);
         health.on_ready(&flight.breaker, flight.sent, now);
+        let closed = flight.sent.probe && health.breaker.closed_since() == Some(now);
         self.hear(&flight, true, now);
+        let queued = self.ledger.begun(flight.reservation);
+        let observed = self.fleet.observed_mut(flight.deployment);
+        observed.dequeue(queued);
+        observed.on_ready(&mut flight.departure, first_content_at, closed, now);
         self.learn_quota(&flight, quota, now);
         self.queue.release(flight.deployment);
         call.phase = Phase::Relaying { flight, usage };
@@ -87,9 +94,13 @@ impl Router {
         call: &mut Call,
         flight: Flight,
         usage: Option<Usage>,
+        ended_at: Timestamp,
+        stalled_by_client: Duration,
         now: Timestamp,
     ) -> Action {
         let usage = usage.unwrap_or_else(|| estimate(&flight));
+        let observed = self.fleet.observed_mut(flight.deployment);
+        observed.on_completed(&flight.departure, &usage, ended_at, stalled_by_client, now);
         self.settle(call, &flight, &Used::of(usage), now);
         let health = self.fleet.health_mut(flight.deployment);
         health.learnt.learn(call.request.input_estimate(), &usage);
@@ -161,11 +172,14 @@ impl Router {
         // A clock that the deadline had cut short says nothing about the deployment.
         let our_clock =
             matches!(failure.kind, FailureKind::Connect | FailureKind::FirstTokenTimeout);
+        let counts = !(our_clock && now >= call.deadline);
+        let observed = self.fleet.observed_mut(flight.deployment);
+        observed.on_failure(&flight.departure, failure, counts, now);
         let rules = Rules {
             breaker: &flight.breaker,
             throttle: &flight.throttle,
             jitter_ppm: call.chance.below(JITTER_PPM.saturating_add(1)),
-            counts: !(our_clock && now >= call.deadline),
+            counts,
             now,
         };
         self.fleet.health_mut(flight.deployment).on_failure(failure, flight.sent, &rules);

@@ -1,11 +1,15 @@
 //! The live side of every deployment and provider, by dense id.
 
+use core::time::Duration;
+
 use crate::catalog::{Catalog, Limits};
+use crate::chance::hash_text;
 use crate::counting::Used;
 use crate::health::Health;
 use crate::id::{DeploymentId, ProviderId};
 use crate::ledger::Held;
 use crate::limit::{Amounts, Dimension, Meter};
+use crate::observe::Observed;
 use crate::rejection::Rejection;
 use crate::request::Request;
 use crate::time::Timestamp;
@@ -16,12 +20,13 @@ use crate::trace::LimitReading;
 #[derive(Clone, Debug)]
 pub(crate) struct Fleet {
     health: Vec<Health>,
+    observed: Vec<Observed>,
     providers: Vec<Meter>,
 }
 
 impl Fleet {
     pub(crate) fn new(catalog: &Catalog, now: Timestamp) -> Self {
-        let mut fleet = Self { health: Vec::new(), providers: Vec::new() };
+        let mut fleet = Self { health: Vec::new(), observed: Vec::new(), providers: Vec::new() };
         fleet.grow(catalog, now);
         fleet
     }
@@ -45,6 +50,7 @@ impl Fleet {
     fn grow(&mut self, catalog: &Catalog, now: Timestamp) {
         for deployment in catalog.deployments.iter().skip(self.health.len()) {
             self.health.push(Health::new(&deployment.limits, now));
+            self.observed.push(Observed::nothing(hash_text(&deployment.name)));
         }
         for provider in catalog.providers.iter().skip(self.providers.len()) {
             self.providers.push(Meter::full(&provider.limits, now));
@@ -79,6 +85,47 @@ impl Fleet {
     #[expect(clippy::indexing_slicing, reason = "ids of the catalog have an entry, for ever")]
     pub(crate) fn health_mut(&mut self, id: DeploymentId) -> &mut Health {
         &mut self.health[id.index()]
+    }
+
+    /// What was measured of a deployment.
+    #[expect(clippy::indexing_slicing, reason = "ids of the catalog have an entry, for ever")]
+    pub(crate) fn observed(&self, id: DeploymentId) -> &Observed {
+        &self.observed[id.index()]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "ids of the catalog have an entry, for ever")]
+    pub(crate) fn observed_mut(&mut self, id: DeploymentId) -> &mut Observed {
+        &mut self.observed[id.index()]
+    }
+
+    /// The 95th percentile of a deployment's time to the first token of streams; `None` with too
+    /// few measurements of late.
+    pub(crate) fn first_token_p95(&self, id: DeploymentId, now: Timestamp) -> Option<Duration> {
+        self.observed.get(id.index())?.first_token_p95(now)
+    }
+
+    /// The 95th percentile of a deployment's time to the end of streams, or of whole answers.
+    pub(crate) fn total_p95(
+        &self,
+        id: DeploymentId,
+        stream: bool,
+        now: Timestamp,
+    ) -> Option<Duration> {
+        self.observed.get(id.index())?.total_p95(stream, now)
+    }
+
+    /// How full the fullest limit of a deployment and its provider would be with these amounts.
+    pub(crate) fn fullness(
+        &self,
+        catalog: &Catalog,
+        id: DeploymentId,
+        amounts: &Amounts,
+        now: Timestamp,
+    ) -> f64 {
+        let deployment = catalog.deployment(id);
+        let shared = &catalog.provider(deployment.provider).limits;
+        let own = self.health(id).meter.fullness(&deployment.limits, amounts, now);
+        own.max(self.provider(deployment.provider).fullness(shared, amounts, now))
     }
 
     #[expect(clippy::indexing_slicing, reason = "ids of the catalog have an entry, for ever")]
@@ -159,6 +206,7 @@ impl Fleet {
     /// Give back the slot of both owners, and what was not used and is given back.
     pub(crate) fn settle(&mut self, catalog: &Catalog, held: &Held, used: &Used, now: Timestamp) {
         let deployment = catalog.deployment(held.deployment);
+        self.observed_mut(held.deployment).dequeue(held.queued);
         let used = &deployment.counting.charge(&held.amounts, used);
         let own = &mut self.health_mut(held.deployment).meter;
         own.settle(&deployment.limits, &held.amounts, used, now);

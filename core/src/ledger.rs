@@ -34,6 +34,8 @@ pub(crate) struct Held {
     pub(crate) amounts: Amounts,
     /// What it is expected to use.
     pub(crate) expected: Amounts,
+    /// Input tokens whose answer has not begun.
+    pub(crate) queued: u64,
     pub(crate) sent: Sent,
     pub(crate) lease: Timestamp,
 }
@@ -64,6 +66,15 @@ impl Ledger {
         self.free.push(index);
         self.open = self.open.saturating_sub(1);
         Some(held)
+    }
+
+    /// The answer of an open reservation has begun: its input is queued no longer.
+    pub(crate) fn begun(&mut self, reservation: ReservationId) -> u64 {
+        let index = (reservation.0 & u64::from(u32::MAX)) as usize;
+        let entry = self.entries.get_mut(index);
+        let same = entry.filter(|entry| u64::from(entry.generation) == reservation.0 >> 32);
+        let held = same.and_then(|entry| entry.held.as_mut());
+        held.map_or(0, |held| core::mem::take(&mut held.queued))
     }
 
     /// The next of a few entries whose lease is over, closed.
@@ -101,6 +112,7 @@ mod tests {
             deployment: DeploymentId(0),
             amounts: Amounts { requests: 1, input: 10, output: 5 },
             expected: Amounts { requests: 1, input: 10, output: 5 },
+            queued: 10,
             sent: Sent { epoch: 0, probe: false },
             lease: Timestamp::from_micros(lease),
         }

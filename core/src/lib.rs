@@ -83,6 +83,7 @@ mod ledger;
 mod limit;
 mod node;
 mod notice;
+mod observe;
 mod own_fault;
 mod queue;
 mod record;
@@ -115,7 +116,7 @@ pub use config::{
     Config, ConfigFault, ConfigWarning, DeploymentConfig, Duty, GatewayLimits, GroupConfig, Key,
     Loaded, MemberConfig, Metering, MockConfig, NotBuilt, Params, PolicyConfig, Protocol,
     ProviderConfig, Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Server, State,
-    Store, StrategyConfig, ThrottleConfig, TimeoutsConfig, WaitConfig,
+    Store, ThrottleConfig, TimeoutsConfig, WaitConfig,
 };
 pub use cost::Price;
 pub use counting::{Counting, Reserve};
@@ -130,11 +131,12 @@ pub use limit::Amounts;
 pub use node::Node;
 pub use notice::Notice;
 pub use rejection::{Candidate, Denied, Refusal, RefusalReason, Rejection};
-pub use request::{Capability, Needs, Priority, Request, Usage};
+pub use request::{Capability, Evidence, Lar1, Needs, Priority, Request, Usage};
 pub use resolution::Resolution;
 pub use router::Router;
 pub use snapshot::{Snapshot, UnknownVersion};
 pub use time::{Timestamp, whole_seconds};
 pub use trace::{
-    Decision, DecisionResult, LimitReading, ResolvedBy, Trace, TraceEntry, Verdict, VerdictKind,
+    ChosenBy, Decision, DecisionResult, LimitReading, ResolvedBy, Term, Trace, TraceEntry, Verdict,
+    VerdictKind,
 };

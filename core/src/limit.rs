@@ -191,6 +191,21 @@ impl Meter {
         self.bucket(dimension).left(rate, now)
     }
 
+    /// How full the fullest limit would be with `amounts` and one more call, from 0 to 1.
+    pub(crate) fn fullness(&self, limits: &Limits, amounts: &Amounts, now: Timestamp) -> f64 {
+        let mut fullest = 0.0f64;
+        for dimension in Dimension::ALL {
+            let Some(rate) = limits.rate(dimension) else { continue };
+            let left = self.bucket(dimension).share_left(rate, amounts.on(dimension), now);
+            fullest = fullest.max(1.0 - left);
+        }
+        if let Some(most) = limits.concurrent {
+            let calls = f64::from(self.in_flight) + 1.0;
+            fullest = fullest.max(calls / f64::from(most.max(1)));
+        }
+        fullest.min(1.0)
+    }
+
     /// The buckets' state, for a snapshot.
     pub(crate) const fn buckets(&self) -> [Bucket; 4] {
         self.buckets

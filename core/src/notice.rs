@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::catalog::Catalog;
 use crate::change::Change;
 use crate::id::DeploymentId;
-use crate::router::{Router, rotations};
+use crate::router::{Router, memories};
 use crate::time::Timestamp;
 
 /// News that is not about one call.
@@ -86,18 +86,18 @@ impl Router {
         let old = Arc::clone(&self.catalog);
         let new = new.clone().succeed(&old);
         self.fleet.adopt(&old, &new, now);
-        let mut turned = rotations(&new);
-        for (group, rotation) in new.groups.iter().zip(&mut turned) {
+        let mut kept = memories(&new);
+        for (group, memory) in new.groups.iter().zip(&mut kept) {
             let before = old.groups.iter().position(|other| other.name == group.name);
             let same = before.and_then(|index| {
                 let unchanged = old.groups.get(index)?.members == group.members;
-                self.rotations.get(index).filter(|_| unchanged)
+                self.memories.get(index).filter(|_| unchanged)
             });
-            if let Some(kept) = same {
-                rotation.clone_from(kept);
+            if let Some(same) = same {
+                memory.clone_from(same);
             }
         }
-        self.rotations = turned;
+        self.memories = kept;
         self.catalog = Arc::new(new);
         self.revision = self.revision.saturating_add(1);
     }

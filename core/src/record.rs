@@ -5,7 +5,7 @@ use crate::action::{Outcome, Stop};
 use crate::call::Call;
 use crate::catalog::Group;
 use crate::idempotency::Repetition;
-use crate::strategy::{self, Survivor};
+use crate::strategy::{self, Scored};
 use crate::time::Timestamp;
 use crate::trace::{Decision, DecisionResult, TraceEntry, Verdict, VerdictKind};
 use crate::visits::Visit;
@@ -44,6 +44,7 @@ impl Walk<'_> {
             group: group.name.clone(),
             strategy: group.strategy.name().to_owned(),
             candidates: self.verdicts(call, visit, mode, group, scratch, chosen),
+            by: chosen.map(|choice| choice.pick.by),
             draw: chosen.and_then(|choice| choice.pick.draw),
             limits,
             result,
@@ -61,7 +62,10 @@ impl Walk<'_> {
         chosen: Option<&crate::walk::Choice>,
     ) -> Vec<Verdict> {
         let funnel = self.funnel(call, visit, mode.repeat(call));
-        let scene = self.scene(visit.group);
+        let memory = self.memories.get(visit.group.index());
+        let scores = memory.map_or_else(Vec::new, |memory| {
+            strategy::scores(group.strategy, &scratch.tier, &self.scene(call, group, memory))
+        });
         let verdict = |(place, member): (usize, &crate::catalog::Member)| {
             let examined = funnel.examine(member);
             let is_chosen = chosen.is_some_and(|choice| choice.member == *member);
@@ -74,16 +78,16 @@ impl Walk<'_> {
                 (Ok(_), false) if self.same_tier(chosen, member.tier) => VerdictKind::Admissible,
                 (Ok(_), false) => VerdictKind::LaterTier,
             };
-            let survivor = Survivor { place, member: *member, probe: examined == Ok(true) };
-            let scored = examined.is_ok();
-            let score =
-                scored.then(|| strategy::score(group.strategy, &scene, &survivor)).flatten();
+            let index = scratch.tier.iter().position(|one| one.place == place);
+            let scored = index.filter(|_| examined.is_ok()).and_then(|index| scores.get(index));
+            let Scored { score, terms } = scored.cloned().unwrap_or_default();
             Verdict {
                 deployment: self.catalog.deployment(member.deployment).name.clone(),
                 tier: member.tier,
                 weight: member.weight,
                 verdict: kind,
                 score,
+                terms,
                 rejection: examined.err(),
                 unknown: funnel.unknown(member.deployment).collect(),
             }

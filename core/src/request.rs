@@ -29,6 +29,14 @@ pub struct Request {
     pub tags: Vec<String>,
     /// The only region that may serve this, if the client said so.
     pub region: Option<String>,
+    /// The session it belongs to, if the client said so.
+    pub session: Option<String>,
+    /// The user it is for, if the client said so.
+    pub user: Option<String>,
+    /// Hashes of the prompt's blocks, from its beginning.
+    pub prefix: Vec<u64>,
+    /// What the sender says of its own certainty, for the strategy `lar1`.
+    pub lar1: Option<Lar1>,
     /// Interactive before batch.
     pub priority: Priority,
     /// A deadline of this request's own; never later than the policy's.
@@ -44,6 +52,26 @@ impl Request {
     pub(crate) const fn input_estimate(&self) -> u64 {
         self.input_tokens.saturating_add(self.tools_tokens)
     }
+}
+
+/// What a sender says of its own certainty: the object `lar1` in a request's metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lar1 {
+    /// How sure it is, in parts per million.
+    pub confidence_ppm: u32,
+    /// Where its evidence comes from.
+    pub evidence: Evidence,
+}
+
+/// Where a sender's evidence comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// Not verified.
+    Unverified,
+    /// From memory.
+    Memory,
+    /// From elsewhere, or not said.
+    Other,
 }
 
 /// Capabilities a request can need. `true` means that the request cannot be served without it.

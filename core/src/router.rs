@@ -24,7 +24,7 @@ use crate::record;
 use crate::rejection::Refusal;
 use crate::request::Request;
 use crate::retry_budget::RetryBudget;
-use crate::strategy;
+use crate::strategy::Memory;
 use crate::time::Timestamp;
 use crate::trace::{Trace, TraceEntry};
 use crate::walk::{Choice, Scratch, Step, Walk};
@@ -51,8 +51,8 @@ pub struct Router {
     pub(crate) fleet: Fleet,
     pub(crate) ledger: Ledger,
     pub(crate) budget: RetryBudget,
-    /// The smooth rotation of each group.
-    pub(crate) rotations: Vec<Vec<i64>>,
+    /// What strategies remember of each group.
+    pub(crate) memories: Vec<Memory>,
     /// The calls that wait for capacity.
     pub(crate) queue: Queue,
     pub(crate) own_fault: OwnFault,
@@ -69,7 +69,7 @@ impl Router {
         Self {
             fleet: Fleet::new(&catalog, now),
             budget: RetryBudget::new(&catalog.retry_budget, now),
-            rotations: rotations(&catalog),
+            memories: memories(&catalog),
             catalog,
             revision: 0,
             ledger: Ledger::default(),
@@ -141,9 +141,13 @@ impl Router {
                 own(&flight, attempt)?;
                 Ok(self.broken(call, flight, failure, usage.or(known), now))
             }
-            (Phase::Relaying { flight, usage: known }, Event::Completed { attempt, usage, .. }) => {
+            (
+                Phase::Relaying { flight, usage: known },
+                Event::Completed { attempt, usage, ended_at, stalled_by_client },
+            ) => {
                 own(&flight, attempt)?;
-                Ok(self.completed(call, flight, usage.or(known), now))
+                let usage = usage.or(known);
+                Ok(self.completed(call, flight, usage, ended_at.min(now), stalled_by_client, now))
             }
             (
                 Phase::Flight(flight) | Phase::Relaying { flight, .. },
@@ -179,7 +183,7 @@ impl Router {
             catalog: &self.catalog,
             fleet: &self.fleet,
             budget: &self.budget,
-            rotations: &self.rotations,
+            memories: &self.memories,
             queue: &self.queue,
             now,
         }
@@ -296,8 +300,8 @@ impl Router {
             self.queue.leave(call.id);
             self.queue.pass(id, rank);
         }
-        if let Some(rotation) = self.rotations.get_mut(choice.group.index()) {
-            strategy::advance(rotation, &scratch.tier, choice.pick);
+        if let Some(memory) = self.memories.get_mut(choice.group.index()) {
+            memory.advance(&scratch.tier, choice.pick, call.history.attempts == 0);
         }
         let expected = self.fleet.expected(&self.catalog, id, &call.request);
         let amounts = self.fleet.amounts(&self.catalog, id, &call.request);
@@ -305,7 +309,11 @@ impl Router {
         let probe_lease = now.plus(clocks.first_content).plus(PROBE_GRACE);
         let sent = self.fleet.health_mut(id).on_send(choice.probe, probe_lease);
         let lease = now.plus(clocks.total).plus(LEASE_GRACE);
-        let held = Held { deployment: id, amounts, expected, sent, lease };
+        let queued = expected.input;
+        let calls = self.in_flight(id);
+        let departure =
+            self.fleet.observed_mut(id).on_send(queued, calls, call.request.stream, now);
+        let held = Held { deployment: id, amounts, expected, queued, sent, lease };
         let reservation = self.ledger.open(held);
         let number = AttemptNo(call.history.attempts).next();
         call.history.attempts = number.number();
@@ -321,6 +329,7 @@ impl Router {
             expected,
             reservation,
             sent,
+            departure,
             breaker,
             throttle,
         });
@@ -377,6 +386,6 @@ pub(crate) fn finish(call: &mut Call, outcome: Outcome, now: Timestamp) -> Actio
     Action::Finish(outcome)
 }
 
-pub(crate) fn rotations(catalog: &Catalog) -> Vec<Vec<i64>> {
-    catalog.groups.iter().map(|group| strategy::fresh_rotation(group.members.len())).collect()
+pub(crate) fn memories(catalog: &Catalog) -> Vec<Memory> {
+    catalog.groups.iter().map(|group| Memory::fresh(group.members.len())).collect()
 }

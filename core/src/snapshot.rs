@@ -1,4 +1,4 @@
-//! What survives a restart: gates and levels by name, never calls.
+//! What survives a restart: gates, levels and what was learnt, by name; never calls.
 //!
 //! After a restart nothing is in flight and no call waits; reservations that were open have
 //! already been taken from the levels, so they settle at their estimate. A half-open breaker is due
@@ -13,6 +13,7 @@ use crate::bucket::Bucket;
 use crate::catalog::Catalog;
 use crate::learnt::{Learnt, LearntState};
 use crate::limit::Meter;
+use crate::observe::Measured;
 use crate::retry_budget::RetryBudget;
 use crate::router::Router;
 use crate::time::Timestamp;
@@ -39,6 +40,7 @@ struct DeploymentState {
     blocked: bool,
     buckets: [Bucket; 4],
     learnt: LearntState,
+    measured: Measured,
 }
 
 /// A snapshot that cannot be restored.
@@ -59,8 +61,8 @@ impl std::error::Error for UnknownVersion {}
 impl Router {
     /// The state as data, with names instead of ids.
     pub fn snapshot(&self) -> Snapshot {
-        let deployments = self.catalog.deployments.iter().zip(self.fleet.all());
-        let state = |health: &crate::health::Health| DeploymentState {
+        let deployments = self.catalog.deployments().zip(self.fleet.all());
+        let state = |id, health: &crate::health::Health| DeploymentState {
             epoch: health.breaker.epoch(),
             open_until: health.breaker.open_until(),
             trips: health.breaker.trips(),
@@ -68,6 +70,7 @@ impl Router {
             blocked: health.blocked,
             buckets: health.meter.buckets(),
             learnt: health.learnt.state(),
+            measured: self.fleet.observed(id).measured(),
         };
         let providers = self.catalog.providers.iter().zip(self.fleet.all_providers());
         Snapshot {
@@ -75,8 +78,8 @@ impl Router {
             at: self.latest,
             retry_budget: self.budget.level(),
             deployments: deployments
-                .filter(|(deployment, _)| !deployment.retired)
-                .map(|(deployment, health)| (deployment.name.clone(), state(health)))
+                .filter(|((_, deployment), _)| !deployment.retired)
+                .map(|((id, deployment), health)| (deployment.name.clone(), state(id, health)))
                 .collect(),
             providers: providers
                 .map(|(provider, meter)| (provider.name.clone(), meter.buckets()))
@@ -109,6 +112,7 @@ impl Router {
             health.meter = Meter::restored(state.buckets);
             health.learnt = Learnt::restored(&state.learnt);
             health.changed = false;
+            router.fleet.observed_mut(id).recall(&state.measured);
         }
         for (id, provider) in catalog.providers() {
             if let Some(buckets) = snapshot.providers.get(&provider.name) {

@@ -36,6 +36,11 @@ impl Timestamp {
         Self(self.0.saturating_add(micros(length)))
     }
 
+    /// Whole microseconds from `earlier` to `self`; zero if `earlier` is later.
+    pub(crate) const fn micros_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
     /// The time from `earlier` to `self`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))

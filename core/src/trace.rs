@@ -111,6 +111,9 @@ pub struct Decision {
     pub strategy: String,
     /// Every member, in the configuration's order.
     pub candidates: Vec<Verdict>,
+    /// What decided among the survivors, if anybody was chosen.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub by: Option<ChosenBy>,
     /// The draw that decided, if chance did: a whole number below the sum of the weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draw: Option<u64>,
@@ -135,6 +138,9 @@ pub struct Verdict {
     /// What the strategy made of it: lower is better. Its unit is the strategy's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
+    /// What went into the score.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub terms: Vec<Term>,
     /// Why it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rejection: Option<Rejection>,
@@ -157,6 +163,31 @@ pub enum VerdictKind {
     LaterTier,
     /// It was removed.
     Rejected,
+}
+
+/// What decided among the survivors of a tier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChosenBy {
+    /// The strategy in force.
+    Strategy,
+    /// The call's session, user or prompt is at home there.
+    Affinity,
+    /// The strategy looked whether a member that was measured long ago has changed.
+    Exploration,
+    /// The host's own ranking.
+    Host,
+    /// Its breaker was due for a probe.
+    Probe,
+}
+
+/// One part of a score.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Term {
+    /// What it is, with its unit.
+    pub name: String,
+    /// How much.
+    pub value: f64,
 }
 
 /// One limit of one owner, around one reservation.

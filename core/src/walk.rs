@@ -16,8 +16,9 @@ use crate::id::{DeploymentId, GroupId};
 use crate::queue::Queue;
 use crate::rejection::{Candidate, RefusalReason, Rejection};
 use crate::retry_budget::{RetryBudget, RetryOf};
-use crate::strategy::{self, Pick, Scene, Survivor};
+use crate::strategy::{self, Memory, Pick, Scene, Survivor, Workspace};
 use crate::time::Timestamp;
+use crate::trace::ChosenBy;
 use crate::visits::{Visit, Visits};
 
 /// What the call does next.
@@ -57,6 +58,7 @@ pub(crate) struct Scratch {
     survivors: Vec<Survivor>,
     /// Those of them that the strategy chose from.
     pub(crate) tier: Vec<Survivor>,
+    work: Workspace,
 }
 
 /// Everything a decision looks at.
@@ -64,7 +66,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) fleet: &'a Fleet,
     pub(crate) budget: &'a RetryBudget,
-    pub(crate) rotations: &'a [Vec<i64>],
+    pub(crate) memories: &'a [Memory],
     pub(crate) queue: &'a Queue,
     pub(crate) now: Timestamp,
 }
@@ -238,28 +240,51 @@ impl Walk<'_> {
         if let Some(due) = due.copied() {
             scratch.tier.clear();
             scratch.tier.push(due);
-            return Some(send(visit.group, &due, Pick { index: 0, draw: None }));
+            let pick = Pick { by: ChosenBy::Probe, ..Pick::of(0) };
+            return Some(send(visit.group, &due, pick));
         }
         scratch.tier.clear();
         let tier = scratch.survivors.iter().filter(|one| one.member.tier == best);
         scratch.tier.extend(tier);
-        let pick = match (group.strategy, mode.ranked) {
-            (Strategy::Host, None) => return Some(Step::Rank),
-            (Strategy::Host, Some(ranked)) => by_host(ranked, &scratch.tier),
-            _ => None,
+        if group.strategy.shares() {
+            strategy::hold_back(&mut scratch.tier, self.fleet, &call.chance, self.now);
+        }
+        let memory = self.memories.get(visit.group.index())?;
+        let mut chance = call.chance.clone();
+        let scene = self.scene(call, group, memory);
+        let pick = strategy::first_choice(&scratch.tier, &scene);
+        let pick = match (pick, group.strategy, mode.ranked) {
+            (None, Strategy::Host, None) => return Some(Step::Rank),
+            (None, Strategy::Host, Some(ranked)) => by_host(ranked, &scratch.tier),
+            (pick, ..) => pick,
         };
-        let scene = self.scene(visit.group);
         let pick = match pick {
             Some(pick) => pick,
-            None => strategy::pick(group.strategy, &scratch.tier, &scene, &mut call.chance)?,
+            None => {
+                let Scratch { tier, work, .. } = scratch;
+                strategy::pick(group.strategy, tier, &scene, work, &mut chance)?
+            }
         };
+        call.chance = chance;
         let one = scratch.tier.get(pick.index)?;
         Some(send(visit.group, one, pick))
     }
 
-    pub(crate) fn scene(&self, group: GroupId) -> Scene<'_> {
-        let rotation = self.rotations.get(group.index()).map_or(&[][..], Vec::as_slice);
-        Scene { fleet: self.fleet, rotation }
+    pub(crate) fn scene<'c>(
+        &'c self,
+        call: &'c Call,
+        group: &Group,
+        memory: &'c Memory,
+    ) -> Scene<'c> {
+        Scene {
+            catalog: self.catalog,
+            fleet: self.fleet,
+            memory,
+            affinity: group.affinity,
+            request: &call.request,
+            first_attempt: call.history.attempts == 0,
+            now: self.now,
+        }
     }
 
     pub(crate) fn funnel<'a>(
@@ -342,5 +367,5 @@ fn send(group: GroupId, one: &Survivor, pick: Pick) -> Step {
 fn by_host(ranked: &[DeploymentId], tier: &[Survivor]) -> Option<Pick> {
     let index =
         ranked.iter().find_map(|id| tier.iter().position(|one| one.member.deployment == *id))?;
-    Some(Pick { index, draw: None })
+    Some(Pick { by: ChosenBy::Host, ..Pick::of(index) })
 }

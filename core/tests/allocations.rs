@@ -5,18 +5,32 @@
 mod common;
 
 use common::{answer, at, request, router, sent};
-use pointsman_core::{Event, Failure, FailureKind, Seed};
+use pointsman_core::{Event, Failure, FailureKind, Request, Seed};
 
 const GROUP: &str = r#"{ "groups": { "g": { "strategy": "STRATEGY", "members": [
     { "id": "a", "weight": 3, "limits": { "requests_per_minute": 1000000 } }, { "id": "b" }, { "id": "c" },
-    { "id": "d" }, { "id": "e" }, { "id": "f" }, { "id": "g" }, { "id": "h" }, { "id": "i" }, { "id": "j", "order": 2 } ] } } }"#;
+    { "id": "d", "price": { "input": 1, "output": 3 } }, { "id": "e" }, { "id": "f" }, { "id": "g" }, { "id": "h" }, { "id": "i" }, { "id": "j", "order": 2 } ] } } }"#;
 
 #[test]
 fn a_warm_call_allocates_nothing() {
-    for strategy in ["weighted", "round_robin", "least_busy", "ordered"] {
+    for strategy in [
+        "weighted",
+        "round_robin",
+        "least_busy",
+        "usage",
+        "latency",
+        "peak_ewma",
+        "cost",
+        "predicted",
+        "affinity",
+        "ordered",
+        "lar1",
+    ] {
         let mut router = router(&GROUP.replace("STRATEGY", strategy));
-        for n in 0..20 {
-            let request = request("g");
+        // Past a hundred calls, so that an exploration is among them.
+        for n in 0..120 {
+            let session = Some("s".to_owned());
+            let request = Request { stream: n % 2 == 0, session, ..request("g") };
             let info = allocation_counter::measure(|| {
                 let (mut call, action) = router.begin(request, Seed(n), at(n));
                 let first = sent(&action);

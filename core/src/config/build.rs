@@ -11,12 +11,12 @@ use super::fault::{Faults, shown};
 use super::group::GroupConfig;
 use super::names::Names;
 use super::not_built;
-use super::policy::PolicyConfig;
+use super::policy::{Affinity, PolicyConfig};
 use super::provider::{ProviderConfig, SCRIPTED_PROVIDER};
 use super::secret::SecretRef;
 use super::shares::{tiers, weights};
 use crate::catalog::{
-    Catalog, Deployment, Group, Limits, Member, ModelName, PolicyOverride, Provider, Strategy,
+    Catalog, Deployment, Group, Limits, Member, ModelName, PolicyOverride, Provider,
 };
 use crate::id::{GroupId, ProviderId};
 
@@ -132,7 +132,8 @@ impl Builder<'_> {
         Group {
             name: config.name.clone(),
             members: self.members(config),
-            strategy: config.strategy.and_then(not_built::strategy).unwrap_or(Strategy::Weighted),
+            strategy: config.strategy.unwrap_or_default(),
+            affinity: own.affinity.or(self.config.policy.affinity).unwrap_or(Affinity::None),
             fallbacks,
             context_fallbacks: self.fallbacks(id, &config.context_fallbacks),
             content_fallbacks: self.fallbacks(id, &config.content_fallbacks),

@@ -5,6 +5,7 @@ use super::deployment::DeploymentConfig;
 use super::fault::Place;
 use super::policy::{PolicyConfig, Scope};
 use super::reader::{Fields, Value};
+use crate::catalog::Strategy;
 
 /// One group.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +15,7 @@ pub struct GroupConfig {
     /// Its members.
     pub members: Vec<MemberConfig>,
     /// How a member is chosen, if set.
-    pub strategy: Option<StrategyConfig>,
+    pub strategy: Option<Strategy>,
     /// Groups to go on to after most failures; the default list if absent.
     pub fallbacks: Option<Vec<Reference>>,
     /// Groups to go on to when the input does not fit.
@@ -37,42 +38,6 @@ pub struct MemberConfig {
     pub weight: Option<u32>,
     /// Its tier: the lowest number that has a member left is served first.
     pub order: Option<u32>,
-}
-
-/// How a member is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StrategyConfig {
-    /// A draw by weight.
-    Weighted,
-    /// Smooth weighted round robin.
-    RoundRobin,
-    /// Fewest calls in flight per weight.
-    LeastBusy,
-    /// The first in the document's order.
-    Ordered,
-    /// The host's own.
-    Host,
-    /// The most headroom.
-    Usage,
-    /// The shortest measured time.
-    Latency,
-    /// The lowest peak-sensitive moving average of time, by load.
-    PeakEwma,
-    /// The lowest price.
-    Cost,
-    /// A weighted sum of latency and cost.
-    Score {
-        /// The weight of latency, in parts per million.
-        latency_ppm: u32,
-        /// The weight of cost, in parts per million.
-        cost_ppm: u32,
-    },
-    /// The shortest predicted time.
-    Predicted,
-    /// Rendezvous hashing with bounded load.
-    Affinity,
-    /// By what the request's metadata says of confidence and evidence.
-    Lar1,
 }
 
 impl GroupConfig {
@@ -133,44 +98,71 @@ fn member(value: &Value<'_>, scripted: Option<&mut Vec<DeploymentConfig>>) -> Op
     })
 }
 
-/// Reads a strategy's name, or `{ score: { latency, cost } }`.
-pub(crate) fn strategy(value: &Value<'_>) -> Option<StrategyConfig> {
+/// Reads a strategy's name, or a map from its name to its parameters.
+pub(crate) fn strategy(value: &Value<'_>) -> Option<Strategy> {
     if !value.is_map() {
         return value.choice("strategy", &STRATEGIES);
     }
     value.fields(|map| {
-        let score = map.need("score", |score| Some(score.clone()))?;
-        let (latency_ppm, cost_ppm) = score.fields(|map| {
-            let weight = |map: &mut Fields<'_>, key| map.read(key, Value::ppm).unwrap_or(0);
-            (weight(map, "latency"), weight(map, "cost"))
-        });
-        if latency_ppm == 0 && cost_ppm == 0 && score.is_map() {
-            score.fault("needs a `latency` or a `cost` above 0");
+        let forms = [
+            map.get("score").map(|own| own.fields(|map| score(map))),
+            map.get("latency").map(|own| own.fields(|map| latency(map))),
+            map.get("cost").map(|own| own.fields(|map| cost(map))),
+        ];
+        let mut found = forms.into_iter().flatten();
+        let first = found.next();
+        if first.is_none() || found.next().is_some() {
+            value.fault("needs one of `score`, `latency` and `cost` with its parameters");
+            return None;
         }
-        Some(StrategyConfig::Score { latency_ppm, cost_ppm })
+        first
     })
 }
 
+fn score(map: &mut Fields<'_>) -> Strategy {
+    let mut weight = |key| map.read(key, Value::ppm).unwrap_or(0);
+    let (latency_ppm, cost_ppm) = (weight("latency"), weight("cost"));
+    if latency_ppm == 0 && cost_ppm == 0 {
+        map.fault("needs a `latency` or a `cost` above 0");
+    }
+    Strategy::Score { latency_ppm, cost_ppm }
+}
+
+fn latency(map: &mut Fields<'_>) -> Strategy {
+    let buffer_ppm = map.read("buffer", Value::ppm).unwrap_or(BUFFER_PPM);
+    Strategy::Latency { buffer_ppm }
+}
+
+fn cost(map: &mut Fields<'_>) -> Strategy {
+    Strategy::Cost { first_token_ceiling: map.read("first_token_ceiling", Value::duration) }
+}
+
+/// Members within a tenth of the best share the traffic of `latency`, so that a moment's noise does
+/// not send everything to one.
+const BUFFER_PPM: u32 = 100_000;
+
 /// The strategies by name; LiteLLM's names are other words for the same.
-pub(crate) const STRATEGIES: [(&str, StrategyConfig); 17] = [
-    ("weighted", StrategyConfig::Weighted),
-    ("round_robin", StrategyConfig::RoundRobin),
-    ("least_busy", StrategyConfig::LeastBusy),
-    ("ordered", StrategyConfig::Ordered),
-    ("host", StrategyConfig::Host),
-    ("usage", StrategyConfig::Usage),
-    ("latency", StrategyConfig::Latency),
-    ("peak_ewma", StrategyConfig::PeakEwma),
-    ("cost", StrategyConfig::Cost),
-    ("predicted", StrategyConfig::Predicted),
-    ("affinity", StrategyConfig::Affinity),
-    ("lar1", StrategyConfig::Lar1),
-    ("simple-shuffle", StrategyConfig::Weighted),
-    ("least-busy", StrategyConfig::LeastBusy),
-    ("latency-based-routing", StrategyConfig::Latency),
-    ("cost-based-routing", StrategyConfig::Cost),
-    ("usage-based-routing-v2", StrategyConfig::Usage),
+pub(crate) const STRATEGIES: [(&str, Strategy); 18] = [
+    ("weighted", Strategy::Weighted),
+    ("round_robin", Strategy::RoundRobin),
+    ("least_busy", Strategy::LeastBusy),
+    ("usage", Strategy::Usage),
+    ("latency", Strategy::Latency { buffer_ppm: BUFFER_PPM }),
+    ("peak_ewma", Strategy::PeakEwma),
+    ("cost", Strategy::Cost { first_token_ceiling: None }),
+    ("predicted", Strategy::Predicted),
+    ("affinity", Strategy::Affinity),
+    ("ordered", Strategy::Ordered),
+    ("lar1", Strategy::Lar1),
+    ("host", Strategy::Host),
+    ("simple-shuffle", Strategy::Weighted),
+    ("least-busy", Strategy::LeastBusy),
+    ("latency-based-routing", Strategy::Latency { buffer_ppm: BUFFER_PPM }),
+    ("cost-based-routing", Strategy::Cost { first_token_ceiling: None }),
+    ("usage-based-routing", Strategy::Usage),
+    ("usage-based-routing-v2", Strategy::Usage),
 ];
+
 /// Members of one group.
 const MOST_MEMBERS: usize = 1_000;
 /// With the most members, the sum of a group's weights stays far below 64 bits.

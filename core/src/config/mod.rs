@@ -53,7 +53,7 @@ pub use document::{Alias, Config};
 pub use duties::Duty;
 pub use fault::ConfigFault;
 pub(crate) use fault::Faults;
-pub use group::{GroupConfig, MemberConfig, StrategyConfig};
+pub use group::{GroupConfig, MemberConfig};
 pub use not_built::NotBuilt;
 pub use policy::{
     Affinity, BreakerConfig, Commit, PolicyConfig, RetryConfig, ThrottleConfig, TimeoutsConfig,

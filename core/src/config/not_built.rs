@@ -4,10 +4,8 @@
 //! Such a key is read and checked like any other, and then reported with its path. A key that would
 //! restrict or store something is marked: who relies on it must not be served without it.
 
-use super::group::{STRATEGIES, StrategyConfig};
 use super::provider::Protocol;
 use super::reader::Value;
-use crate::catalog::Strategy;
 use crate::node::Node;
 
 /// A valid key whose effect is not built.
@@ -32,16 +30,10 @@ const LIST: &[Line] = &[
     }),
     Line("deployments.*.params", false, NO_EFFECT, any),
     Line("groups.*.members.[].params", false, NO_EFFECT, any),
-    Line("groups.*.strategy", false, "`weighted` is used", |node| {
-        let named = |word| STRATEGIES.iter().find(|(name, _)| *name == word);
-        text(node).is_none_or(|word| named(word).is_some_and(|(_, own)| strategy(*own).is_none()))
-    }),
     Line("groups.*.require", true, NO_EFFECT, any),
     Line("groups.*.commit", false, "`first_content` is used", other_commit),
-    Line("groups.*.affinity", false, NO_EFFECT, other_affinity),
     Line("routes", true, NO_EFFECT, any),
     Line("policy.commit", false, "`first_content` is used", other_commit),
-    Line("policy.affinity", false, NO_EFFECT, other_affinity),
     Line("limits", true, NO_EFFECT, any),
     Line("callers", true, NO_EFFECT, any),
     Line("metering.usage_log", true, NO_EFFECT, any),
@@ -58,25 +50,6 @@ const PROTOCOLS: [&str; 2] = ["openai", "mock"];
 /// Whether hosts speak this protocol.
 pub(crate) fn speaks(protocol: Protocol) -> bool {
     PROTOCOLS.contains(&protocol.name())
-}
-
-/// The strategy as the engine has it, if it does.
-pub(crate) const fn strategy(config: StrategyConfig) -> Option<Strategy> {
-    match config {
-        StrategyConfig::Weighted => Some(Strategy::Weighted),
-        StrategyConfig::RoundRobin => Some(Strategy::RoundRobin),
-        StrategyConfig::LeastBusy => Some(Strategy::LeastBusy),
-        StrategyConfig::Ordered => Some(Strategy::Ordered),
-        StrategyConfig::Host => Some(Strategy::Host),
-        StrategyConfig::Usage
-        | StrategyConfig::Latency
-        | StrategyConfig::PeakEwma
-        | StrategyConfig::Cost
-        | StrategyConfig::Score { .. }
-        | StrategyConfig::Predicted
-        | StrategyConfig::Affinity
-        | StrategyConfig::Lar1 => None,
-    }
 }
 
 /// Everything in a valid document that is not built, in the order of [`LIST`].
@@ -122,8 +95,4 @@ const fn any(_: &Node) -> bool {
 
 fn other_commit(node: &Node) -> bool {
     text(node) != Some("first_content")
-}
-
-fn other_affinity(node: &Node) -> bool {
-    node.get("by").and_then(text) != Some("none")
 }

@@ -4,8 +4,9 @@ use core::time::Duration;
 
 use super::common::{Ceilings, Reference};
 use super::deployment::tags;
-use super::group::{StrategyConfig, strategy};
+use super::group::strategy;
 use super::reader::Value;
+use crate::catalog::Strategy;
 use crate::request::Priority;
 
 /// One rule.
@@ -18,7 +19,7 @@ pub struct Route {
     /// The group that serves them; without one the rule only adds the rest.
     pub group: Option<Reference>,
     /// How a member is chosen.
-    pub strategy: Option<StrategyConfig>,
+    pub strategy: Option<Strategy>,
     /// Hard ceilings.
     pub require: Option<Ceilings>,
     /// Who goes first.

@@ -69,7 +69,20 @@ fn about_group(config: &GroupConfig, group: &Group, all: &mut Vec<ConfigWarning>
 
 const fn weightless(strategy: Strategy) -> bool {
     match strategy {
-        Strategy::Weighted | Strategy::RoundRobin | Strategy::LeastBusy => false,
-        Strategy::Ordered | Strategy::Host => true,
+        Strategy::Weighted
+        | Strategy::RoundRobin
+        | Strategy::LeastBusy
+        | Strategy::Affinity
+        // Among equals, or within the buffer, each member gets its share.
+        | Strategy::Usage
+        | Strategy::Latency { .. }
+        | Strategy::Cost { .. }
+        | Strategy::Predicted => false,
+        // Measured to the last microsecond, no two members are equal.
+        Strategy::PeakEwma
+        | Strategy::Score { .. }
+        | Strategy::Ordered
+        | Strategy::Lar1
+        | Strategy::Host => true,
     }
 }

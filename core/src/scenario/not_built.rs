@@ -26,10 +26,9 @@ const fn keys(section: Section) -> &'static [&'static str] {
     match section {
         Section::Top => &["replicas"],
         Section::Stretch => &["capacity"],
-        Section::Call => &[
-            "poisson", "trace", "headers", "path", "key", "user", "session", "prefix", "strategy",
-            "commit", "prefer",
-        ],
+        Section::Call => {
+            &["poisson", "trace", "headers", "path", "key", "strategy", "commit", "prefer"]
+        }
         Section::CallExpect => &["rule", "cost"],
         Section::Control => &["store", "partition", "skew", "replica"],
         Section::RunExpect => &["cost"],

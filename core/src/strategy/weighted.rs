@@ -12,7 +12,7 @@ pub(super) fn pick(survivors: &[Survivor], chance: &mut Chance) -> Option<Pick> 
         rest = rest.saturating_sub(one.member.weight);
         hit
     })?;
-    Some(Pick { index, draw: Some(draw) })
+    Some(Pick { draw: Some(draw), ..Pick::of(index) })
 }
 
 #[cfg(test)]

@@ -56,6 +56,9 @@ export interface RouteRequest {
   needs?: { tools?: boolean; vision?: boolean; audio?: boolean; jsonSchema?: boolean; webSearch?: boolean };
   tags?: string[];
   region?: string;
+  /** What `affinity` keeps together. */
+  session?: string;
+  user?: string;
   priority?: "interactive" | "batch";
   deadline?: Micros;
   /** The client's idempotency key: hashes of caller, path and key, and of the body, in four words of 32 bits. */

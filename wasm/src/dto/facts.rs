@@ -26,6 +26,8 @@ pub(crate) struct RequestDto {
     #[serde(default)]
     tags: Vec<String>,
     region: Option<String>,
+    session: Option<String>,
+    user: Option<String>,
     priority: Option<Priority>,
     deadline: Option<u64>,
     idempotency: Option<IdempotencyDto>,
@@ -65,6 +67,11 @@ impl From<RequestDto> for Request {
             needs: Needs { tools, vision, audio, json_schema, web_search },
             tags: dto.tags,
             region: dto.region,
+            session: dto.session,
+            user: dto.user,
+            // Nobody hashes prompts here, and no host reads this of a request's metadata.
+            prefix: Vec::new(),
+            lar1: None,
             priority: dto.priority.unwrap_or_default(),
             deadline: dto.deadline.map(Duration::from_micros),
             idempotency: dto.idempotency.map(|IdempotencyDto { scope, body }| IdempotencyKey {

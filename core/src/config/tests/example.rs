@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::{EXAMPLE, load, load_more, shares};
 use crate::catalog::{Policy, RetryBudgetPolicy, Strategy};
-use crate::config::{Faults, Loaded, NotBuilt, PolicyConfig, Protocol, Server, Store};
+use crate::config::{Faults, Loaded, PolicyConfig, Protocol, Server, Store};
 use crate::id::GroupId;
 
 #[test]
@@ -58,16 +58,11 @@ fn the_example_loads_whole() {
     );
     let quiet: Vec<&str> =
         not_built.iter().filter(|key| !key.restricts).map(|key| key.path.as_str()).collect();
-    for path in [
-        "providers.anthropic.protocol",
-        "deployments.gpt4o-main.params",
-        "groups.gpt-4o.strategy",
-        "groups.cheap.strategy",
-        "metering.labels",
-    ] {
+    for path in ["providers.anthropic.protocol", "deployments.gpt4o-main.params", "metering.labels"]
+    {
         assert!(quiet.contains(&path), "{path} {quiet:?}");
     }
-    assert!(!quiet.contains(&"groups.demo.strategy") && !quiet.contains(&"policy.commit"));
+    assert!(!quiet.contains(&"policy.commit"));
     let names: Vec<&str> = warnings.iter().map(|warning| warning.name).collect();
     assert_eq!(names, ["provider_blocked", "provider_blocked"], "{warnings:?}");
 }
@@ -115,7 +110,7 @@ fn no_secret_is_ever_printed() {
 }
 
 #[test]
-fn strategies_that_are_not_built_say_what_is_used() {
+fn strategies_by_name_and_which_have_no_use_for_weights() {
     let loaded = load_more(
         "groups: { g: { members: [a], strategy: latency-based-routing }, h: { members: [b], strategy: least-busy }, i: { members: [{ deployment: c, weight: 2 }], strategy: ordered }, j: { members: [{ deployment: c, weight: 0 }] } }",
     );
@@ -124,18 +119,46 @@ fn strategies_that_are_not_built_say_what_is_used() {
         loaded.catalog.groups().map(|(_, group)| group.strategy).collect();
     assert_eq!(
         strategies,
-        [Strategy::Weighted, Strategy::LeastBusy, Strategy::Ordered, Strategy::Weighted]
+        [
+            Strategy::Latency { buffer_ppm: 100_000 },
+            Strategy::LeastBusy,
+            Strategy::Ordered,
+            Strategy::Predicted
+        ]
     );
-    let note = NotBuilt {
-        path: "groups.g.strategy".into(),
-        restricts: false,
-        instead: "`weighted` is used",
-    };
-    assert_eq!(loaded.not_built, [note]);
+    assert_eq!(loaded.not_built, []);
     let warnings: Vec<(&str, &str)> =
         loaded.warnings.iter().map(|warning| (warning.path.as_str(), warning.name)).collect();
     assert_eq!(warnings, [("groups.i", "weight_ignored"), ("groups.j", "all_drained")]);
     let loaded = load_more("groups: { g: { members: [a, { deployment: b, order: 2 }] } }").unwrap();
     assert_eq!(shares(&loaded.catalog, "g"), [("a".into(), 1, 1), ("b".into(), 1, 0)]);
     assert!(loaded.warnings.iter().any(|warning| warning.name == "order_missing"));
+}
+
+#[test]
+fn strategies_with_parameters() {
+    let strategy = |text: &str| {
+        let group = format!("groups: {{ g: {{ members: [a], strategy: {text} }} }}");
+        load_more(&group).map(|loaded| loaded.catalog.group(GroupId(0)).strategy)
+    };
+    let score = Strategy::Score { latency_ppm: 600_000, cost_ppm: 400_000 };
+    assert_eq!(strategy("{ score: { latency: 0.6, cost: 40% } }").unwrap(), score);
+    let latency = Strategy::Latency { buffer_ppm: 250_000 };
+    assert_eq!(strategy("{ latency: { buffer: 25% } }").unwrap(), latency);
+    let cost = Strategy::Cost { first_token_ceiling: Some(Duration::from_secs(2)) };
+    assert_eq!(strategy("{ cost: { first_token_ceiling: 2s } }").unwrap(), cost);
+    for (text, fault) in [
+        ("{ score: { latency: 0, cost: 0 } }", "needs a `latency` or a `cost` above 0"),
+        ("{ latency: {}, cost: {} }", "needs one of `score`, `latency` and `cost`"),
+        ("{}", "needs one of `score`, `latency` and `cost`"),
+        ("{ predicted: {} }", "unknown key `predicted`"),
+        ("{ latency: { bufer: 1 } }", "unknown key `bufer`"),
+        ("fastest", "unknown strategy `fastest`"),
+        // No word falls back to some other strategy in silence.
+        ("Weighted", "unknown strategy `Weighted`"),
+        ("latency-based", "unknown strategy `latency-based`"),
+    ] {
+        let faults = strategy(text).unwrap_err();
+        assert!(faults.iter().any(|line| line.contains(fault)), "{text}: {faults:?}");
+    }
 }

@@ -122,6 +122,10 @@ fn bare_request(fields: &mut Fields<'_>) -> Request {
         needs: fields.read("needs", needs).unwrap_or_default(),
         tags: fields.read("tags", Value::texts).unwrap_or_default(),
         region: fields.read("region", Value::text),
+        session: fields.read("session", Value::text),
+        user: fields.read("user", Value::text),
+        prefix: fields.read("prefix", |ids| ids.list(Value::count)).unwrap_or_default(),
+        lar1: None,
         priority: fields
             .read("priority", |value| value.choice("priority", &PRIORITIES))
             .unwrap_or_default(),
