@@ -7,6 +7,7 @@ pub(crate) mod serve;
 pub(crate) mod test;
 
 use std::fmt::Display;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -18,6 +19,12 @@ use crate::document::Source;
 fn failed(problem: impl Display) -> ExitCode {
     eprintln!("error: {problem}");
     ExitCode::FAILURE
+}
+
+/// Writes to standard output at once. That nobody reads it is no reason to stop serving.
+fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// An async runtime, or why there is none.

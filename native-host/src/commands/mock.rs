@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{failed, runtime};
+use super::{failed, runtime, say};
 use crate::cli::MockArgs;
 use crate::mock::{Mock, Script};
 
@@ -14,7 +14,7 @@ pub(crate) fn run(args: &MockArgs) -> ExitCode {
             let mock =
                 bound.map_err(|error| format!("cannot listen on `{}`: {error}", args.listen))?;
             let address = mock.address().map_err(|error| error.to_string())?;
-            println!("listening on http://{address}");
+            say(&format!("listening on http://{address}\n"));
             mock.run().await;
             Ok(())
         })

@@ -10,7 +10,7 @@ use pointsman_core::{Config, Duty, Loaded, Server};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
-use super::{failed, load, runtime};
+use super::{failed, load, runtime, say};
 use crate::builtin;
 use crate::cli::{LogFormat, ServeArgs};
 use crate::gateway::Gateway;
@@ -153,27 +153,30 @@ impl Signals {
 }
 
 fn announce(plan: &Plan, api: SocketAddr, admin: SocketAddr) {
-    println!("listening on http://{api}");
-    println!("admin on http://{admin}: /healthz /readyz /metrics");
-    println!("serving {}:", plan.name);
+    let mut text = format!("listening on http://{api}\nadmin on http://{admin}: {ADMIN_PATHS}\n");
+    text += &format!("serving {}:\n", plan.name);
     let catalog = &plan.loaded.catalog;
     for (_, group) in catalog.groups() {
         let members = group.members.iter();
         let members: Vec<&str> =
             members.map(|member| catalog.deployment(member.deployment).name.as_str()).collect();
-        println!("  {} -> {}", group.name, members.join(", "));
+        text += &format!("  {} -> {}\n", group.name, members.join(", "));
     }
     if plan.built_in {
-        println!("a provider's models are served if its key is set: {}", builtin::variables());
+        let variables = builtin::variables();
+        text += &format!("a provider's models are served if its key is set: {variables}\n");
     }
     let name = catalog.groups().map(|(_, group)| group.name.as_str()).find(|n| !n.contains('*'));
     if let Some(name) = name {
-        println!(
+        text += &format!(
             "try: curl -i http://{api}/v1/chat/completions -d \
-             '{{\"model\":\"{name}\",\"messages\":[{{\"role\":\"user\",\"content\":\"hi\"}}]}}'"
+             '{{\"model\":\"{name}\",\"messages\":[{{\"role\":\"user\",\"content\":\"hi\"}}]}}'\n"
         );
     }
+    say(&text);
 }
+
+const ADMIN_PATHS: &str = "/healthz /readyz /metrics";
 
 fn start_log(format: LogFormat) {
     let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);

@@ -1,0 +1,258 @@
+//! Two mock upstreams, `east` and `west`, and a gateway in front of them. All ports are free ones.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use pointsman::mock::{Mock, Script};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+/// Longer than anything here takes, on a busy machine too.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Everything a test needs; the gateway ends with it.
+pub(crate) struct Bench {
+    pub(crate) api: SocketAddr,
+    pub(crate) admin: SocketAddr,
+    pub(crate) east: SocketAddr,
+    pub(crate) west: SocketAddr,
+    gateway: Child,
+    config: PathBuf,
+}
+
+/// `g`: east, then west. `solo`: east alone. Short clocks.
+const CONFIG: &str = r#"
+version: 1
+server: { listen: "127.0.0.1:0", admin: "127.0.0.1:0", max_body: 64KiB, drain: 10s }
+providers:
+  a: { protocol: openai, base_url: "http://EAST/v1" }
+  b: { protocol: openai, base_url: "http://WEST/v1" }
+deployments:
+  east: { provider: a, model: east-model }
+  west: { provider: b, model: west-model }
+groups:
+  g: { members: [ { deployment: east, order: 1 }, { deployment: west, order: 2 } ] }
+  solo: { members: [ east ] }
+policy:
+  timeouts: { connect: 800ms, first_token: 600ms, answer: 6s, idle: 500ms, total: 12s, deadline: 15s }
+"#;
+
+impl Bench {
+    /// With these scripts at `east` and `west`.
+    pub(crate) async fn new(east: &str, west: &str) -> Self {
+        let (east, west) = (mock("east", east).await, mock("west", west).await);
+        let config = CONFIG.replace("EAST", &east.to_string()).replace("WEST", &west.to_string());
+        let path = scratch_file(&config);
+        let mut gateway = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+            .args(["serve", "--config"])
+            .arg(&path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the gateway starts");
+        let mut lines = BufReader::new(gateway.stdout.take().expect("its output")).lines();
+        let mut address = |before: &str| {
+            let line = lines.next().expect("a line").expect("text");
+            let rest = line.split(before).nth(1).expect("an address").to_owned();
+            let end = rest.find(": ").unwrap_or(rest.len());
+            rest[..end].parse().expect("an address and port")
+        };
+        let (api, admin) = (address("http://"), address("http://"));
+        Self { api, admin, east, west, gateway, config: path }
+    }
+
+    /// Sends a chat request and reads the response to the connection's end.
+    pub(crate) async fn chat(&self, model: &str, stream: bool) -> Reply {
+        send(self.api, &chat_request(model, stream)).await
+    }
+
+    /// Asks a mock for a count until it is `count`.
+    pub(crate) async fn until_seen(&self, mock: SocketAddr, what: &str, count: u64) {
+        let reached = timeout(LONG, async {
+            while seen(mock, what).await != count {
+                sleep(Duration::from_millis(10)).await;
+            }
+        });
+        reached.await.unwrap_or_else(|_| panic!("`{what}` never became {count}"));
+    }
+
+    /// Reads the metrics until nothing is in flight or reserved.
+    pub(crate) async fn until_at_rest(&self) {
+        let reached = timeout(LONG, async {
+            loop {
+                let page = get(self.admin, "/metrics").await.body;
+                let busy = |line: &str| {
+                    let gauge = line.starts_with("pointsman_in_flight{")
+                        || line.starts_with("pointsman_reservations ");
+                    gauge && !line.ends_with(" 0")
+                };
+                if !page.lines().any(busy) {
+                    break;
+                }
+                sleep(Duration::from_millis(10)).await;
+            }
+        });
+        reached.await.expect("everything ends and is settled");
+    }
+
+    /// Sends the gateway a signal: `TERM` or `INT`.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.gateway.id().to_string();
+        let sent = Command::new("kill").arg(format!("-{name}")).arg(pid).status();
+        assert!(sent.expect("kill runs").success());
+    }
+
+    /// The gateway's exit code, once it has ended.
+    pub(crate) async fn exit_code(&mut self) -> Option<i32> {
+        let ended = timeout(LONG, async {
+            loop {
+                if let Some(status) = self.gateway.try_wait().expect("a child of ours") {
+                    return status.code();
+                }
+                sleep(Duration::from_millis(10)).await;
+            }
+        });
+        ended.await.expect("the gateway ends")
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.gateway.kill();
+        let _ = self.gateway.wait();
+        let _ = std::fs::remove_file(&self.config);
+    }
+}
+
+/// A file of this content, for this test run alone.
+pub(crate) fn scratch_file(content: &str) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("pointsman-{}-{number}.yaml", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, content).expect("a scratch file");
+    path
+}
+
+async fn mock(name: &str, script: &str) -> SocketAddr {
+    let script = Script::parse(script).expect("a script");
+    let free = SocketAddr::from(([127, 0, 0, 1], 0));
+    let mock = Mock::bind(free, name, script).await.expect("a free port");
+    let address = mock.address().expect("an address");
+    tokio::spawn(mock.run());
+    address
+}
+
+/// A count of a mock's.
+pub(crate) async fn seen(mock: SocketAddr, what: &str) -> u64 {
+    get(mock, "/seen").await.json()[what].as_u64().expect("a count")
+}
+
+/// A response as it came, the body without its chunk lines.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    head: String,
+    pub(crate) body: String,
+    /// The body ended as HTTP says it must.
+    pub(crate) ended_clean: bool,
+}
+
+impl Reply {
+    fn read(raw: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(raw);
+        let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let head = head.to_ascii_lowercase();
+        let chunked = head.contains("transfer-encoding: chunked");
+        let ended_clean = !chunked || body.ends_with("0\r\n\r\n");
+        let is_size = |line: &str| chunked && usize::from_str_radix(line, 16).is_ok();
+        let lines: Vec<&str> = body.split("\r\n").filter(|line| !is_size(line)).collect();
+        Self { status: status.expect("a status"), head, body: lines.concat(), ended_clean }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let prefix = format!("{name}: ");
+        self.head.lines().find_map(|line| line.strip_prefix(&prefix))
+    }
+
+    pub(crate) fn by(&self) -> Option<&str> {
+        self.header("x-pointsman-deployment")
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    pub(crate) fn error_code(&self) -> String {
+        self.json()["error"]["code"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// A stream that says it is whole.
+    pub(crate) fn is_whole_stream(&self) -> bool {
+        self.body.ends_with("data: [DONE]\n\n") && self.ended_clean
+    }
+}
+
+pub(crate) fn chat_request(model: &str, stream: bool) -> String {
+    let body = format!(
+        r#"{{"model":"{model}","stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#
+    );
+    post("/v1/chat/completions", &body)
+}
+
+pub(crate) fn post(path: &str, body: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+pub(crate) async fn get(address: SocketAddr, path: &str) -> Reply {
+    send(address, &format!("GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n")).await
+}
+
+/// Sends bytes and reads what comes until the other side closes.
+pub(crate) async fn send(address: SocketAddr, request: &str) -> Reply {
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    stream.write_all(request.as_bytes()).await.expect("room for the request");
+    read_to_end(stream, Vec::new()).await
+}
+
+/// Reads on until the other side closes.
+pub(crate) async fn read_to_end(mut stream: TcpStream, mut raw: Vec<u8>) -> Reply {
+    let end = timeout(LONG, stream.read_to_end(&mut raw)).await.expect("an end in time");
+    end.expect("an orderly close");
+    Reply::read(&raw)
+}
+
+/// Sends a request and reads until `part` has come; the connection stays open.
+pub(crate) async fn send_until(
+    address: SocketAddr,
+    request: &str,
+    part: &str,
+) -> (TcpStream, Vec<u8>) {
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    stream.write_all(request.as_bytes()).await.expect("room for the request");
+    let mut raw = Vec::new();
+    let reached = timeout(LONG, async {
+        while !String::from_utf8_lossy(&raw).contains(part) {
+            let count = stream.read_buf(&mut raw).await.expect("more bytes");
+            assert!(count > 0, "the stream ended before `{part}` came");
+        }
+    });
+    reached.await.unwrap_or_else(|_| panic!("`{part}` never came"));
+    (stream, raw)
+}
+
+/// As [`send`], for a task of its own.
+pub(crate) async fn send_owned(address: SocketAddr, request: String) -> Reply {
+    send(address, &request).await
+}

@@ -1,0 +1,79 @@
+//! What comes in at the two doors: requests that are wrong, models, health, metrics.
+
+use super::bench::{Bench, get, post, send};
+
+#[tokio::test]
+async fn requests_at_fault_are_told_what_is_wrong() {
+    let bench = Bench::new("ok: {}", "ok: {}").await;
+    let chat = "/v1/chat/completions";
+    let large = format!(r#"{{"model":"g","messages":[],"x":"{}"}}"#, "x".repeat(70_000));
+    for (path, body, status, code) in [
+        (chat, r#"{"model":"g","messages":[]"#, 400, "invalid_json"),
+        (chat, r#"{"messages":[]}"#, 400, "missing_required_parameter"),
+        (chat, r#"{"model":"nope","messages":[]}"#, 404, "model_not_found"),
+        (chat, large.as_str(), 413, "body_too_large"),
+        ("/v1/embeddings", "{}", 404, "unsupported_endpoint"),
+        ("/v1/models", "{}", 405, "method_not_allowed"),
+    ] {
+        let reply = send(bench.api, &post(path, body)).await;
+        assert_eq!(reply.status, status, "{path}: {reply:?}");
+        assert_eq!(reply.error_code(), code, "{path}");
+    }
+    let broken = send(bench.api, &post(chat, "{\n  \"model\": ,\n}")).await;
+    let message = broken.json()["error"]["message"].to_string();
+    assert!(message.contains("line 2") && message.contains("column"), "{message}");
+}
+
+#[tokio::test]
+async fn the_upstream_gets_its_own_name_for_the_model() {
+    let bench = Bench::new("ok: {}", "ok: {}").await;
+    let reply = send(bench.api, &post("/chat/completions", r#"{"model":"g","messages":[]}"#)).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    assert_eq!(get(bench.east, "/seen").await.json()["last_model"], "east-model");
+    assert_eq!(reply.header("x-pointsman-group"), Some("g"));
+    assert_eq!(reply.header("x-pointsman-fallbacks"), Some("0"));
+    assert!(reply.header("x-pointsman-decision").is_some());
+}
+
+#[tokio::test]
+async fn a_clients_key_does_not_reach_the_provider() {
+    let bench = Bench::new("ok: {}", "ok: {}").await;
+    let body = r#"{"model":"g","messages":[]}"#;
+    let request = post("/v1/chat/completions", body);
+    let request = request.replacen("host: test", "host: test\r\nauthorization: Bearer mine", 1);
+    assert_eq!(send(bench.api, &request).await.status, 200);
+    assert!(get(bench.east, "/seen").await.json()["last_authorization"].is_null());
+}
+
+#[tokio::test]
+async fn models_are_the_names_a_client_may_send() {
+    let bench = Bench::new("ok: {}", "ok: {}").await;
+    let list = get(bench.api, "/v1/models").await.json();
+    let names: Vec<&str> =
+        list["data"].as_array().expect("a list").iter().filter_map(|m| m["id"].as_str()).collect();
+    assert_eq!(names, ["g", "solo"]);
+    assert_eq!(get(bench.api, "/v1/models/solo").await.json()["id"], "solo");
+    assert_eq!(get(bench.api, "/v1/models/nope").await.status, 404);
+}
+
+#[tokio::test]
+async fn the_admin_door_tells_health_and_metrics() {
+    let bench = Bench::new("fail: { status: 429, retry_after: 60s }", "ok: {}").await;
+    assert_eq!(bench.chat("g", true).await.status, 200);
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(get(bench.admin, path).await.status, 200, "{path}");
+    }
+    bench.until_at_rest().await;
+    let page = get(bench.admin, "/metrics").await.body;
+    for line in [
+        r#"pointsman_calls_total{group="g",outcome="served",status="200"} 1"#,
+        r#"pointsman_attempts_total{deployment="east",result="rate_limited"} 1"#,
+        r#"pointsman_attempts_total{deployment="west",result="ok"} 1"#,
+        r#"pointsman_tokens_total{deployment="west",class="output"} 20"#,
+        r#"pointsman_gate{deployment="east",gate="throttled"} 1"#,
+        "# EOF",
+    ] {
+        assert!(page.contains(line), "`{line}` is not in\n{page}");
+    }
+    assert_eq!(get(bench.admin, "/v1/models").await.status, 404);
+}

@@ -1,0 +1,84 @@
+//! Clients that leave, and gateways that are told to stop.
+
+use super::bench::{Bench, chat_request, get, read_to_end, send_until};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+
+/// Slow enough to be left in the middle.
+const SLOW: &str = "ok: { first_token: 50ms, per_token: 50ms, output_tokens: 60 }";
+
+#[tokio::test]
+async fn a_client_that_leaves_before_any_answer_closes_the_upstream() {
+    for (script, stream) in [
+        ("fail: { kind: hang }", true),
+        ("fail: { kind: hang, at_token: 0, preamble: true }", true),
+        ("ok: { first_token: 5s, total: 5s }", false),
+    ] {
+        let bench = Bench::new(script, "ok: {}").await;
+        let mut client = TcpStream::connect(bench.api).await.expect("a connection");
+        client.write_all(chat_request("solo", stream).as_bytes()).await.expect("room");
+        bench.until_seen(bench.east, "in_flight", 1).await;
+        drop(client);
+        bench.until_seen(bench.east, "aborted", 1).await;
+        bench.until_at_rest().await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_mid_stream_closes_the_upstream() {
+    let bench = Bench::new(SLOW, "ok: {}").await;
+    let (client, _) = send_until(bench.api, &chat_request("solo", true), "Hello").await;
+    drop(client);
+    bench.until_seen(bench.east, "aborted", 1).await;
+    bench.until_at_rest().await;
+    let page = get(bench.admin, "/metrics").await.body;
+    assert!(page.contains(r#"result="cancelled""#), "{page}");
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_while_its_call_waits_ends_the_call() {
+    let bench = Bench::new("fail: { status: 503, retry_after: 5s }", "ok: {}").await;
+    let mut client = TcpStream::connect(bench.api).await.expect("a connection");
+    client.write_all(chat_request("solo", true).as_bytes()).await.expect("room");
+    bench.until_seen(bench.east, "requests", 1).await;
+    bench.until_seen(bench.east, "in_flight", 0).await;
+    drop(client);
+    let cancelled = r#"outcome="cancelled""#;
+    while !get(bench.admin, "/metrics").await.body.contains(cancelled) {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_drain_lets_streams_end_and_takes_no_new_ones() {
+    let mut bench = Bench::new(SLOW, "ok: {}").await;
+    let (client, raw) = send_until(bench.api, &chat_request("solo", true), "Hello").await;
+    assert_eq!(get(bench.admin, "/readyz").await.status, 200);
+    bench.signal("TERM");
+    while get(bench.admin, "/readyz").await.status != 503 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    while TcpStream::connect(bench.api).await.is_ok() {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let reply = read_to_end(client, raw).await;
+    assert!(reply.is_whole_stream(), "{reply:?}");
+    assert_eq!(bench.exit_code().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_second_signal_cuts_and_nobody_takes_it_for_an_end() {
+    let slow = "ok: { first_token: 50ms, per_token: 300ms, output_tokens: 60 }";
+    let mut bench = Bench::new(slow, "ok: {}").await;
+    let (client, raw) = send_until(bench.api, &chat_request("solo", true), "Hello").await;
+    bench.signal("INT");
+    while get(bench.admin, "/readyz").await.status != 503 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    bench.signal("INT");
+    let reply = read_to_end(client, raw).await;
+    assert!(reply.body.contains(r#""code":"shutting_down""#), "{reply:?}");
+    assert!(!reply.body.contains("[DONE]"), "{reply:?}");
+    bench.until_seen(bench.east, "aborted", 1).await;
+    assert_eq!(bench.exit_code().await, Some(0));
+}

@@ -1,0 +1,7 @@
+//! The whole gateway over real sockets: the binary in front of two mock upstreams.
+
+mod bench;
+mod commands;
+mod doors;
+mod endings;
+mod failover;
