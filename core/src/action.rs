@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 
 /// What the host is to do next for one call.
 #[must_use = "a call goes on only if its action is carried out"]
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Action {
     /// Open this upstream, and report how it went.
     Send(Attempt),
@@ -48,7 +48,7 @@ pub enum Action {
 }
 
 /// One try at one deployment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Attempt {
     /// Its number within the call, from 1.
     pub number: AttemptNo,
@@ -68,7 +68,7 @@ pub struct Attempt {
 /// came, else [`FailureKind::TotalTimeout`]; `idle` is a stream that stalled
 /// ([`FailureKind::Server`] before content, [`FailureKind::BrokenStream`] after); `total` is
 /// [`FailureKind::TotalTimeout`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Clocks {
     /// Until the connection stands.
     pub connect: Duration,
@@ -93,7 +93,7 @@ pub enum WaitReason {
 }
 
 /// What a shared store is asked: the first candidate whose amounts all fit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
     /// The number of the claim, to be repeated in the answer.
     pub reservation: ReservationId,
@@ -106,7 +106,7 @@ pub struct Claim {
 }
 
 /// What the host reports about one call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Event {
     /// The time of the last [`Action::Wait`] has come.
     Due,
@@ -179,7 +179,7 @@ pub enum Event {
 }
 
 /// How a call ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Outcome {
     /// The client has its whole answer.
     Served {
@@ -273,7 +273,7 @@ impl Stop {
 }
 
 /// An event that does not fit the call's phase. Harmless: nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Misuse {
     /// The call is over.
     Finished,
@@ -302,6 +302,26 @@ impl core::fmt::Display for Misuse {
 }
 
 impl std::error::Error for Misuse {}
+
+impl Event {
+    /// The event's name, for people.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Due => "due",
+            Self::Woken => "woken",
+            Self::Cancelled { .. } => "cancelled",
+            Self::Ready { .. } => "ready",
+            Self::Failed { .. } => "failed",
+            Self::Completed { .. } => "completed",
+            Self::Closed { .. } => "closed",
+            Self::Granted { .. } => "granted",
+            Self::Denied { .. } => "denied",
+            Self::StoreDown => "store_down",
+            Self::Ranked(_) => "ranked",
+            Self::Declined => "declined",
+        }
+    }
+}
 
 impl Outcome {
     /// The outcome's name, as scenario files and logs use it.

@@ -16,6 +16,8 @@ pub use crate::strategy::Strategy;
 /// Everything the router knows that does not change while it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Catalog {
+    /// The document it was made from, without secrets, as a journal keeps it.
+    pub(crate) document: std::sync::Arc<[u8]>,
     pub(crate) providers: Vec<Provider>,
     pub(crate) deployments: Vec<Deployment>,
     pub(crate) groups: Vec<Group>,

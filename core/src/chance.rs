@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 /// The one seed of a call, drawn by the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
 pub struct Seed(pub u64);
 
 /// A call's stream of draws.

@@ -78,6 +78,7 @@ mod health;
 mod id;
 mod idempotency;
 mod inline;
+pub mod journal;
 mod learnt;
 mod ledger;
 mod limit;

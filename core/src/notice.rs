@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::catalog::Catalog;
 use crate::change::Change;
 use crate::id::DeploymentId;
@@ -9,11 +11,8 @@ use crate::router::{Router, memories};
 use crate::time::Timestamp;
 
 /// News that is not about one call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Notice {
-    /// A new catalog is in force. Deployments that kept their name keep their id and their state;
-    /// attempts in flight end under the old one.
-    Catalog(Arc<Catalog>),
     /// An operator blocks a deployment, until [`Notice::Unblock`].
     Block(DeploymentId),
     /// An operator lifts a block.
@@ -29,6 +28,11 @@ pub enum Notice {
     },
     /// A peer's news about a deployment.
     Change(Change),
+    /// A new catalog is in force. Deployments that kept their name keep their id and their state;
+    /// attempts in flight end under the old one. It stays the last here: what is not serialised
+    /// must not shift the numbers of what is.
+    #[serde(skip)]
+    Catalog(Arc<Catalog>),
 }
 
 impl Router {

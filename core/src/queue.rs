@@ -73,6 +73,11 @@ impl Queue {
         self.tickets.is_empty()
     }
 
+    /// Whether capacity may have come free since the last look.
+    pub(crate) const fn has_released(&self) -> bool {
+        !self.released.is_empty()
+    }
+
     /// How many calls of a group wait.
     pub(crate) fn length(&self, group: GroupId) -> usize {
         self.tickets.iter().filter(|ticket| ticket.group == group).count()

@@ -123,7 +123,7 @@ impl Rejection {
 }
 
 /// One configured candidate and why it could not serve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Candidate {
     /// Which deployment.
     pub deployment: DeploymentId,
@@ -132,7 +132,7 @@ pub struct Candidate {
 }
 
 /// Why a call ended without an attempt.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Refusal {
     /// The one reason.
     pub reason: RefusalReason,
@@ -145,7 +145,7 @@ pub struct Refusal {
 }
 
 /// The limit of a caller that refused a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Denied {
     /// Whose limit: `key NAME`, `team NAME`, `organisation NAME` or `gateway`.
     pub owner: String,
@@ -154,7 +154,7 @@ pub struct Denied {
 }
 
 /// The closed list of our own refusals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum RefusalReason {
     /// No group, alias or wildcard answers to this name.
     UnknownModel,

@@ -8,7 +8,7 @@ use crate::id::CallerId;
 use crate::idempotency::IdempotencyKey;
 
 /// The facts of one client request. Hosts build it with the wire crate; scenario files write it out.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The model name the client sent.
     pub model: String,
@@ -55,7 +55,7 @@ impl Request {
 }
 
 /// What a sender says of its own certainty: the object `lar1` in a request's metadata.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lar1 {
     /// How sure it is, in parts per million.
     pub confidence_ppm: u32,
@@ -64,7 +64,7 @@ pub struct Lar1 {
 }
 
 /// Where a sender's evidence comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Evidence {
     /// Not verified.
     Unverified,

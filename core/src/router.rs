@@ -43,7 +43,7 @@ const RANK_TIME: Duration = Duration::from_millis(50);
 
 /// Everything that outlives a call. One per process or isolate, behind the host's own mutex if it
 /// has threads.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Router {
     pub(crate) catalog: Arc<Catalog>,
     /// Counts catalog swaps: group ids mean something only within one revision.

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::common::Reference;
 use super::deployment::DeploymentConfig;
@@ -43,6 +44,7 @@ pub(crate) fn build(config: &Config, scripted: bool, faults: &Faults) -> Catalog
         .iter()
         .map(|provider| Provider { name: provider.name.clone(), limits: provider.limits });
     Catalog {
+        document: Arc::default(),
         providers: providers.collect(),
         deployments: config.deployments.iter().map(|own| builder.deployment(own)).collect(),
         groups: builder.groups(),

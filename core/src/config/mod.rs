@@ -69,6 +69,7 @@ pub use warnings::ConfigWarning;
 
 use self::secret::Secrets;
 use crate::catalog::Catalog;
+use crate::journal::document_of;
 use crate::node::Node;
 
 /// A configuration without a fault.
@@ -125,10 +126,14 @@ fn load(value: &Value<'_>, secrets: Secrets<'_>) -> Option<Loaded> {
     let faults = value.faults();
     let before = faults.count();
     let config = Config::read(value, secrets);
-    let catalog = build::build(&config, matches!(secrets, Secrets::NotNeeded), faults);
+    let scripted = matches!(secrets, Secrets::NotNeeded);
+    let mut catalog = build::build(&config, scripted, faults);
     if faults.count() > before {
         return None;
     }
+    let absent = config.providers.iter().filter(|provider| provider.missing_key.is_some());
+    let absent = absent.map(|provider| provider.name.as_str()).collect();
+    catalog.document = document_of(value.node(), scripted, &absent);
     let warnings = warnings::warnings(&config, &catalog);
     Some(Loaded { not_built: not_built::not_built(value), warnings, config, catalog })
 }

@@ -48,11 +48,26 @@ pub enum Traces {
 /// expectations is no error but in the report.
 pub fn run(document: &Node, load: Load<'_>, traces: Traces) -> Result<Report, Vec<ConfigFault>> {
     let plan = read::scenario(document, load)?;
-    Ok(play_out(&plan, traces))
+    Ok(play_out(&plan, traces, None).0)
 }
 
-fn play_out(plan: &Scenario, traces: Traces) -> Report {
-    let mut world = World::new(plan);
+/// Plays one scenario, and gives the [journal](crate::journal) of the run as well, of at most `most`
+/// bytes.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn record(
+    document: &Node,
+    load: Load<'_>,
+    most: usize,
+) -> Result<(Report, Vec<u8>), Vec<ConfigFault>> {
+    let plan = read::scenario(document, load)?;
+    Ok(play_out(&plan, Traces::OfDifferences, Some(most)))
+}
+
+fn play_out(plan: &Scenario, traces: Traces, journal: Option<usize>) -> (Report, Vec<u8>) {
+    let mut world = World::new(plan, journal);
     let mut differences = Vec::new();
     world.play(|world, index| differences.extend(state::look(world, index)));
     differences.extend(state::at_rest(&mut world));
@@ -75,5 +90,6 @@ fn play_out(plan: &Scenario, traces: Traces) -> Report {
             call.trace = None;
         }
     }
-    Report { name: plan.name.clone(), passed, differences, totals, calls }
+    let journal = world.router.journal().map_or_else(Vec::new, |journal| journal.bytes().to_vec());
+    (Report { name: plan.name.clone(), passed, differences, totals, calls }, journal)
 }

@@ -1,6 +1,6 @@
 //! Plays a scenario: a host without sockets, on a clock that jumps to whatever happens next.
 //!
-//! It drives the real [`Router`] as every host does, one event in and one action out, and decides
+//! It drives the real [`Router`](crate::Router) as every host does, one event in and one action out, and decides
 //! nothing. What an upstream does comes from its script.
 
 use core::time::Duration;
@@ -13,14 +13,14 @@ use super::record::Record;
 use crate::action::{Action, Event, Misuse};
 use crate::call::Call;
 use crate::id::{AttemptNo, CallId};
+use crate::journal::Recorder;
 use crate::notice::Notice;
-use crate::router::Router;
 use crate::time::Timestamp;
 
 /// A run in progress.
 pub(super) struct World<'s> {
     pub(super) plan: &'s Scenario,
-    pub(super) router: Router,
+    pub(super) router: Recorder,
     /// One per call of the plan.
     pub(super) records: Vec<Record>,
     /// What went against the contract between core and host; none in a sound engine.
@@ -62,10 +62,10 @@ pub(super) struct Flight {
 }
 
 impl<'s> World<'s> {
-    pub(super) fn new(plan: &'s Scenario) -> Self {
+    pub(super) fn new(plan: &'s Scenario, journal: Option<usize>) -> Self {
         let mut world = Self {
             plan,
-            router: Router::new(plan.catalog.clone(), plan.start),
+            router: Recorder::new(plan.catalog.clone(), plan.start, journal),
             records: plan.calls.iter().map(Record::new).collect(),
             breaches: Vec::new(),
             calls: plan.calls.iter().map(|_| Stage::Absent).collect(),
@@ -188,9 +188,9 @@ impl<'s> World<'s> {
             }
             Intervention::Restart => {
                 let catalog = self.router.catalog().clone();
-                match Router::restore(catalog, &self.router.snapshot(), clock) {
-                    Ok(router) => self.router = router,
-                    Err(error) => self.breaches.push(format!("its own snapshot: {error}")),
+                let snapshot = self.router.snapshot();
+                if let Err(error) = self.router.restart(catalog, &snapshot, clock) {
+                    self.breaches.push(format!("its own snapshot: {error}"));
                 }
                 self.ids.clear();
                 return (0..self.calls.len()).map(|index| self.lose(index)).sum();
@@ -287,7 +287,11 @@ impl<'s> World<'s> {
             Stage::Absent => 0,
             stage => {
                 let Some(call) = self.left(index, stage) else { return 0 };
-                self.ids.remove(&call.id());
+                let clock = self.clock();
+                // After a restart nobody knows it any more.
+                if self.ids.remove(&call.id()).is_some() {
+                    self.router.forget(&call, clock);
+                }
                 self.with_record(index, |record, now| record.lost(now, *call));
                 1
             }

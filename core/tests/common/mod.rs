@@ -1,6 +1,8 @@
 //! What the tests of the core share.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod generate;
+
 use std::sync::Arc;
 use std::time::Duration;
 
