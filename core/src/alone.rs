@@ -22,7 +22,7 @@ impl Walk<'_> {
         if call.history.not_before.is_some_and(|time| self.now >= time) {
             let mode = Mode { again: true, ..Mode::UNTRIED };
             if let Some(found) = self.search(call, mode, &mut Census::default(), scratch) {
-                return self.afford(found, RetryOf::SameMember);
+                return self.afford(call, found, RetryOf::SameMember);
             }
         }
         let Some(lifts) = self.same_lifts(call) else { return Step::Stop(Stop::NobodyLeft) };

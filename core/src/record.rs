@@ -89,6 +89,7 @@ impl Walk<'_> {
                 score,
                 terms,
                 rejection: examined.err(),
+                blocked: self.catalog.deployment(member.deployment).blocked.clone(),
                 unknown: funnel.unknown(member.deployment).collect(),
             }
         };

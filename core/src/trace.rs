@@ -144,6 +144,9 @@ pub struct Verdict {
     /// Why it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rejection: Option<Rejection>,
+    /// Why the configuration blocks it, if it does.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub blocked: Option<String>,
     /// Needed capabilities about which nothing is known of this deployment.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<Capability>,

@@ -21,6 +21,9 @@ use crate::time::Timestamp;
 use crate::trace::ChosenBy;
 use crate::visits::{Visit, Visits};
 
+/// How far a member's times must be known to be believed, from 0 to 1.
+const BELIEVED: f64 = 0.5;
+
 /// What the call does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -93,7 +96,7 @@ impl Walk<'_> {
         let found = self.untried(call, policy, ranked, &mut census, scratch);
         match (found, call.history.attempts) {
             (Some(found), 0) => found,
-            (Some(found), _) => self.afford(found, RetryOf::OtherMember),
+            (Some(found), _) => self.afford(call, found, RetryOf::OtherMember),
             (None, 0) => {
                 let refused = Step::Refuse(census.reason());
                 self.nobody(call, policy, refused, scratch)
@@ -155,20 +158,33 @@ impl Walk<'_> {
             if let Some(found) = self.search(call, mode, &mut Census::default(), scratch) {
                 return match call.history.attempts {
                     0 => found,
-                    _ => self.afford(found, RetryOf::OtherMember),
+                    _ => self.afford(call, found, RetryOf::OtherMember),
                 };
             }
         }
         self.wait_for_capacity(call, policy, otherwise)
     }
 
-    pub(crate) fn afford(&self, found: Step, of: RetryOf) -> Step {
+    /// Another attempt, if there is time for it and the retry budget pays.
+    pub(crate) fn afford(&self, call: &Call, found: Step, of: RetryOf) -> Step {
         let Step::Send(choice) = found else { return found };
+        if self.too_late(call, choice.member.deployment) {
+            return Step::Stop(Stop::Deadline);
+        }
         if self.budget.allows(&self.catalog.retry_budget, of, self.now) {
             Step::Send(Choice { retry: Some(of), ..choice })
         } else {
             Step::Stop(Stop::RetryBudget)
         }
+    }
+
+    /// Whether a well-measured member is not expected to begin its answer before the deadline: then
+    /// an attempt would only cost.
+    fn too_late(&self, call: &Call, id: DeploymentId) -> bool {
+        let input = call.request.input_tokens;
+        let expected = self.fleet.observed(id).first_token(input, self.now);
+        let left = call.deadline.micros_since(self.now) as f64 / 1_000_000.0;
+        expected.trust > BELIEVED && expected.value > left
     }
 
     /// One pass over the groups that are open to the call.

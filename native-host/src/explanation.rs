@@ -99,6 +99,10 @@ fn candidate_line(candidate: &Verdict, width: usize, at: Timestamp) -> String {
         VerdictKind::Rejected => " x",
     };
     let verdict = match (candidate.verdict, &candidate.rejection) {
+        (_, Some(Rejection::Blocked)) => match &candidate.blocked {
+            Some(why) => format!("blocked: {why}"),
+            None => "blocked: by an operator".into(),
+        },
         (_, Some(rejection)) => rejection_words(*rejection, at),
         (VerdictKind::Chosen, None) => "chosen".into(),
         (VerdictKind::Probe, None) => "chosen: its breaker is due for a probe".into(),
@@ -134,7 +138,6 @@ fn rejection_words(rejection: Rejection, at: Timestamp) -> String {
         Rejection::Tripped { until }
         | Rejection::Throttled { until }
         | Rejection::RateLimited { until } => format!("{name}: for another {}", from(at, until)),
-        Rejection::Blocked => format!("{name}: by an operator, or without credentials"),
         Rejection::Drained => format!("{name}: its weight is 0"),
         _ => name.to_owned(),
     }
