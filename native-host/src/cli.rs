@@ -30,6 +30,10 @@ enum Command {
     Explain(ExplainArgs),
     /// Run scenario files: unit tests for routing, on a virtual clock
     Test(TestArgs),
+    /// Execute a journal again, and name the first decision that comes out otherwise
+    Replay(ReplayArgs),
+    /// Count how a journal's calls would have been decided first under another config
+    WhatIf(WhatIfArgs),
     /// Run an upstream that speaks OpenAI's protocol and misbehaves as told
     Mock(MockArgs),
 }
@@ -126,6 +130,31 @@ pub(crate) struct TestArgs {
     pub(crate) trace: bool,
 }
 
+/// `pointsman replay`
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArgs {
+    /// The journal, as `state.journal` has it written
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `pointsman what-if`
+#[derive(Args, Debug)]
+pub(crate) struct WhatIfArgs {
+    /// The journal, as `state.journal` has it written
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The other config
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// `pointsman mock`
 #[derive(Args, Debug)]
 pub(crate) struct MockArgs {
@@ -150,6 +179,8 @@ pub fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Test(args) => commands::test::run(&args),
+        Command::Replay(args) => commands::replay::run(&args),
+        Command::WhatIf(args) => commands::replay::compare(&args),
         Command::Mock(args) => commands::mock::run(&args),
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod mock;
+pub(crate) mod replay;
 pub(crate) mod serve;
 pub(crate) mod test;
 

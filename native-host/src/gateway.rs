@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use pointsman_core::journal::Recorder;
 use pointsman_core::{
-    Action, Call, CallId, Catalog, DeploymentId, Event, Gate, GroupId, Misuse, Request, Router,
-    Seed,
+    Action, Call, CallId, Catalog, DeploymentId, Event, Gate, GroupId, Misuse, Request, Seed,
 };
 
 use tokio::sync::Notify;
@@ -43,7 +43,7 @@ pub(crate) struct Gateway {
 /// The router, and who is to be told when it wakes a call.
 #[derive(Debug)]
 struct Switch {
-    router: Router,
+    router: Recorder,
     waiting: BTreeMap<CallId, Arc<Notify>>,
 }
 
@@ -63,7 +63,8 @@ struct Seeds {
 }
 
 impl Gateway {
-    /// A gateway for this catalog and the lines to its providers.
+    /// A gateway for this catalog and the lines to its providers. `journal` is how many bytes of a
+    /// journal may wait for [`Gateway::take_journal`]; without, none is kept.
     ///
     /// # Errors
     /// The operating system gives no randomness.
@@ -71,10 +72,11 @@ impl Gateway {
         catalog: Arc<Catalog>,
         lines: Vec<Line>,
         server: &pointsman_core::Server,
+        journal: Option<usize>,
     ) -> Result<Self, String> {
         let clock = Clock::start();
         let first = getrandom::u64().map_err(|error| format!("no randomness: {error}"))?;
-        let router = Router::new(Arc::clone(&catalog), clock.now());
+        let router = Recorder::new(Arc::clone(&catalog), clock.now(), journal);
         Ok(Self {
             switch: Mutex::new(Switch { router, waiting: BTreeMap::new() }),
             names: Names::of(&catalog),
@@ -105,6 +107,17 @@ impl Gateway {
         let action = switch.router.resume(call, event, self.clock.now())?;
         switch.after(call.id(), &action);
         Ok(action)
+    }
+
+    /// What has been recorded since the last time, in the place of what `buffer` held. Says whether
+    /// inputs have been lost since.
+    pub(crate) fn take_journal(&self, buffer: &mut Vec<u8>) -> bool {
+        let mut switch = self.switch();
+        buffer.clear();
+        switch.router.journal().is_some_and(|journal| {
+            journal.take(buffer);
+            journal.lost() > 0
+        })
     }
 
     /// What tells a waiting call that it is woken.

@@ -18,6 +18,7 @@ mod drive;
 mod explanation;
 mod gateway;
 mod intake;
+mod journal;
 mod line;
 mod metrics;
 pub mod mock;

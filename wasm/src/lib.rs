@@ -9,12 +9,14 @@ mod dto;
 mod engine;
 mod exchange;
 mod gateway;
+mod journal;
 mod router;
 mod scenarios;
 mod step;
 mod upstream;
 
 pub use gateway::{Exchange, Gateway};
+pub use journal::replay_journal;
 pub use router::{Call, Router};
 pub use scenarios::run_scenario;
 use wasm_bindgen::prelude::wasm_bindgen;

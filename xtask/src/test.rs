@@ -136,7 +136,9 @@ fn node(options: &Options) -> (Count, Result) {
 /// What the JavaScript tests run: the gateway, and the native side of parity.
 fn programs() -> Result {
     run_command(cargo(&["build", "--package", "pointsman"]))?;
-    run_command(cargo(&["build", "--package", "pointsman-tests", "--example", "scenario-reports"]))
+    ["scenario-reports", "generated-journal"].iter().try_for_each(|example| {
+        run_command(cargo(&["build", "--package", "pointsman-tests", "--example", example]))
+    })
 }
 
 fn node_files() -> Result<Vec<PathBuf>> {

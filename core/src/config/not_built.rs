@@ -39,9 +39,6 @@ const LIST: &[Line] = &[
     Line("metering.usage_log", true, NO_EFFECT, any),
     Line("metering.labels", false, NO_EFFECT, any),
     Line("state.store", true, "`memory` is used", |node| text(node) != Some("memory")),
-    Line("state.journal", true, "nothing is written", |node| {
-        text(node) != Some("off") && *node != Node::Bool(false)
-    }),
 ];
 
 /// The protocols that hosts speak.

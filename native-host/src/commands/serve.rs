@@ -14,6 +14,7 @@ use super::{failed, load, runtime, say};
 use crate::builtin;
 use crate::cli::{LogFormat, ServeArgs};
 use crate::gateway::Gateway;
+use crate::journal::{self, Keeper};
 use crate::line::Line;
 use crate::pool::Connector;
 use crate::server::{self, Door};
@@ -78,7 +79,7 @@ fn refuse_what_is_not_built(loaded: &Loaded, name: &str) -> Result<(), String> {
 }
 
 /// What this host does for a configuration.
-const FULFILLED: [Duty; 0] = [];
+const FULFILLED: [Duty; 1] = [Duty::Journal];
 
 /// What the configuration asks of a host and this one does not do.
 fn unfulfilled(config: &Config) -> impl Iterator<Item = (Duty, String)> {
@@ -98,12 +99,18 @@ async fn serve(plan: Plan) -> Result<(), String> {
     let (api_address, admin_address) = (address(&api)?, address(&admin)?);
     let mut signals = Signals::install()?;
     announce(&plan, api_address, admin_address);
-    let gateway = Gateway::new(Arc::new(plan.loaded.catalog), lines, &plan.server)?;
+    let file = plan.loaded.config.state.journal.as_deref().map(journal::create).transpose()?;
+    let room = file.as_ref().map(|_| journal::ROOM);
+    let gateway = Gateway::new(Arc::new(plan.loaded.catalog), lines, &plan.server, room)?;
     let gateway = Arc::new(gateway);
+    let keeper = file.map(|file| Keeper::start(Arc::clone(&gateway), file));
     tokio::spawn(server::run(admin, Door::Admin, Arc::clone(&gateway)));
     let api = tokio::spawn(server::run(api, Door::Api, Arc::clone(&gateway)));
     signals.next().await;
     stop(&gateway, api, signals, plan.server.drain).await;
+    if let Some(keeper) = keeper {
+        keeper.finish();
+    }
     Ok(())
 }
 

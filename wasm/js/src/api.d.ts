@@ -212,6 +212,12 @@ export class Router {
 // Scenarios
 
 /**
+ * Executes a journal again and returns its summary as JSON text, or, under the key `differs`, the first
+ * record that came out otherwise. Throws if it cannot be read.
+ */
+export function replayJournal(journal: Uint8Array): string;
+
+/**
  * Plays a scenario, given as JSON text, and returns its report as JSON text: the same bytes as on any
  * other host. `files` holds the documents it names by path. Throws if the scenario itself has faults.
  */

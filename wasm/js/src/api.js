@@ -1,3 +1,3 @@
 // The package's public interface.
-export { Router, runScenario, version } from "./core.js";
+export { Router, replayJournal, runScenario, version } from "./core.js";
 export { createGateway } from "./gateway.js";
