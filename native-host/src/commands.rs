@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use pointsman_core::Loaded;
+use pointsman_core::{ConfigFault, Loaded};
 
 use crate::document::Source;
 
@@ -41,11 +41,14 @@ fn load(path: Option<&Path>) -> Result<(Loaded, String), String> {
     let source = Source::read(path)?;
     match source.load() {
         Ok(loaded) => Ok((loaded, source.name)),
-        Err(faults) => {
-            let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
-            let count = faults.len();
-            let faults = if count == 1 { "fault" } else { "faults" };
-            Err(format!("{}: {count} {faults}\n{}", source.name, lines.join("\n")))
-        }
+        Err(faults) => Err(listed(&source.name, &faults)),
     }
+}
+
+/// All faults of a document in one text.
+fn listed(name: &str, faults: &[ConfigFault]) -> String {
+    let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
+    let count = faults.len();
+    let faults = if count == 1 { "fault" } else { "faults" };
+    format!("{name}: {count} {faults}\n{}", lines.join("\n"))
 }

@@ -35,10 +35,20 @@ impl Source {
     /// # Errors
     /// Every fault of it.
     pub(crate) fn load(&self) -> Result<Loaded, Vec<ConfigFault>> {
-        let document = node(&self.text).map_err(|message| {
-            vec![ConfigFault { path: String::new(), message, suggestion: None }]
-        })?;
-        Config::load(&document, &lookup)
+        Config::load(&self.document()?, &lookup)
+    }
+
+    /// The same for one that nothing will be sent with: every secret is taken to be there.
+    ///
+    /// # Errors
+    /// Every fault of it.
+    pub(crate) fn load_without_secrets(&self) -> Result<Loaded, Vec<ConfigFault>> {
+        Config::load(&self.document()?, &|_| Some("unused".to_owned()))
+    }
+
+    fn document(&self) -> Result<Node, Vec<ConfigFault>> {
+        node(&self.text)
+            .map_err(|message| vec![ConfigFault { path: String::new(), message, suggestion: None }])
     }
 }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::document;
 use super::fault::JournalFault;
 use super::input::{Answer, CatalogRef, Input};
 use super::reader::{Entry, JournalReader};
 use super::recorder::Recorder;
+use super::{ENGINE, document};
 use crate::call::Call;
 use crate::catalog::Catalog;
 use crate::notice::Notice;
@@ -44,6 +44,8 @@ pub struct Replayed {
 /// The first record to which this engine answers otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Divergence {
+    /// The version of the engine that wrote the journal.
+    pub engine: String,
     /// Its number, from 1.
     pub record: u64,
     /// Where it begins, in bytes.
@@ -92,7 +94,11 @@ impl fmt::Display for ReplayError {
                     f,
                     ", at {} µs), {}: expected {}, got {}",
                     first.at, first.input, first.expected, first.got
-                )
+                )?;
+                if first.engine != ENGINE {
+                    write!(f, " (it was written by version {}, this is {ENGINE})", first.engine)?;
+                }
+                Ok(())
             }
         }
     }
@@ -122,7 +128,7 @@ pub fn replay(bytes: &[u8]) -> Result<Replayed, ReplayError> {
             continue;
         }
         if bytes.get(unchecked..reader.offset()) != Some(player.written()) {
-            let first = player.divergence(bytes, &entry, &got);
+            let first = player.divergence(&reader, bytes, &entry, &got);
             return Err(ReplayError::Differs(Box::new(first)));
         }
         unchecked = reader.offset();
@@ -301,9 +307,16 @@ impl Player {
     }
 
     /// Plays up to a record again, this time with the trace of its call.
-    fn divergence(&self, bytes: &[u8], entry: &Entry, got: &Answer) -> Divergence {
+    fn divergence(
+        &self,
+        reader: &JournalReader<'_>,
+        bytes: &[u8],
+        entry: &Entry,
+        got: &Answer,
+    ) -> Divergence {
         let call = self.call_of(&entry.input);
         Divergence {
+            engine: reader.engine().to_owned(),
             record: entry.number,
             offset: entry.offset,
             at: entry.at.as_micros(),

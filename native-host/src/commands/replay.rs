@@ -7,8 +7,9 @@ use std::sync::Arc;
 use pointsman_core::journal::{Divergence, ReplayError, Replayed, WhatIf, replay, what_if};
 use serde::Serialize;
 
-use super::{failed, load};
+use super::{failed, listed};
 use crate::cli::{ReplayArgs, WhatIfArgs};
+use crate::document::Source;
 use crate::explanation;
 
 /// Executes a journal again, and says what it holds or where it comes out otherwise.
@@ -33,7 +34,9 @@ pub(crate) fn run(args: &ReplayArgs) -> ExitCode {
 /// Counts how calls of a journal would have been decided first by another configuration.
 pub(crate) fn compare(args: &WhatIfArgs) -> ExitCode {
     let report = read(&args.file).and_then(|bytes| {
-        let (loaded, _) = load(Some(&args.config))?;
+        let source = Source::read(Some(&args.config))?;
+        let loaded =
+            source.load_without_secrets().map_err(|faults| listed(&source.name, &faults))?;
         what_if(&bytes, &Arc::new(loaded.catalog))
             .map_err(|error| format!("{}: {error}", args.file.display()))
     });
