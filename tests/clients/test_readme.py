@@ -13,6 +13,9 @@ PROVIDER_KEY = re.compile(r"_API_KEY$")
 
 
 class Readme(unittest.TestCase):
+    # What differs is to be read, and put into the README.
+    maxDiff = None
+
     def test_commands_print_what_is_shown(self):
         shown = BLOCKS.findall((rig.ROOT / "README.md").read_text("utf-8"))
         steady = [block for block in shown if STEADY.search(block)]
