@@ -12,8 +12,7 @@ use crate::idempotency::IdempotencyKey;
 pub struct Request {
     /// The model name the client sent.
     pub model: String,
-    /// The key that the host has authenticated, if the client sent one: see
-    /// [`Catalog::caller_by_hash`](crate::Catalog::caller_by_hash).
+    /// The key that the host has authenticated, if the client sent one.
     pub caller: Option<CallerId>,
     /// Whether the answer is to be streamed.
     pub stream: bool,
