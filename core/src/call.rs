@@ -10,6 +10,8 @@ use crate::id::{AttemptNo, CallId, DeploymentId, GroupId, ReservationId};
 use crate::inline::Inline;
 use crate::limit::Amounts;
 use crate::observe::Departure;
+use crate::owners::OwnerId;
+use crate::purse::Hold;
 use crate::request::{Request, Usage};
 use crate::time::Timestamp;
 use crate::trace::{Trace, TraceEntry};
@@ -26,6 +28,10 @@ pub struct Call {
     pub(crate) route: Route,
     pub(crate) history: History,
     pub(crate) bill: Bill,
+    /// What it holds of its caller's limits, and under which number.
+    pub(crate) hold: Option<(Hold, Option<ReservationId>)>,
+    /// The owner whose exceeded budget sent it to another group.
+    pub(crate) downgraded: Option<OwnerId>,
     pub(crate) phase: Phase,
     pub(crate) trace: Option<Box<Trace>>,
 }

@@ -10,6 +10,7 @@ use crate::config::Affinity;
 use crate::cost::Price;
 use crate::counting::Counting;
 use crate::id::{DeploymentId, GroupId, ProviderId};
+use crate::owners::Owners;
 use crate::request::Capability;
 pub use crate::strategy::Strategy;
 
@@ -28,6 +29,7 @@ pub struct Catalog {
     /// Patterns, the most specific first.
     pub(crate) wildcards: Vec<Wildcard>,
     pub(crate) unmatched: Option<GroupId>,
+    pub(crate) owners: Owners,
     pub(crate) retry_budget: RetryBudgetPolicy,
     /// How long an answer is kept for a repeated idempotency key.
     pub(crate) idempotency_window: Duration,

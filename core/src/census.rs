@@ -16,6 +16,8 @@ pub(crate) struct Census {
     deepest: Option<Rejection>,
     /// Somebody's window was too small.
     pub(crate) small_window: bool,
+    /// Somebody is dearer than what is left of a budget.
+    pub(crate) over_budget: bool,
 }
 
 impl Census {
@@ -37,6 +39,9 @@ impl Census {
         match (self.limited, self.broken, self.deepest) {
             (_, true, _) => RefusalReason::Unavailable,
             (true, false, _) => RefusalReason::RateLimited,
+            (false, false, Some(Rejection::OverPrice)) if self.over_budget => {
+                RefusalReason::OverBudget
+            }
             (false, false, Some(rejection)) => RefusalReason::NoCandidate(rejection),
             (false, false, None) => RefusalReason::Unavailable,
         }

@@ -37,6 +37,13 @@ impl Price {
             (usage.output, self.output),
         ])
     }
+
+    /// The most that so many tokens can cost, in nano-USD, whatever the cache does: what is
+    /// reserved.
+    pub(crate) fn at_most(&self, amounts: &Amounts) -> u64 {
+        let input = self.input.max(self.cached_input).max(self.cache_write);
+        nano(&[(amounts.input, input), (amounts.output, self.output)])
+    }
 }
 
 fn nano(classes: &[(u64, u64)]) -> u64 {
@@ -79,6 +86,7 @@ impl Bill {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// USD 2.50, 1.25, 3.125 and 10.00 per million tokens.
     const PRICE: Price = Price {
@@ -119,5 +127,22 @@ mod tests {
         assert_eq!(bill.used, Amounts { requests: 1, input: 20, output: 0 });
         bill.add(true, &Usage { input: 1, ..Usage::default() }, None);
         assert_eq!(bill.known_cost(), None);
+    }
+
+    proptest! {
+        /// What is reserved for so many tokens covers any way of spending them.
+        #[test]
+        fn the_most_is_the_most(
+            prices in prop::array::uniform4(0u64..1_000_000_000_000),
+            input in 0u64..10_000_000, output in 0u64..10_000_000,
+            cached in 0u64..20_000_000, written in 0u64..20_000_000,
+        ) {
+            let [own, cached_input, cache_write, out] = prices;
+            let price = Price { input: own, cached_input, cache_write, output: out };
+            let (cached_input, cache_write) = (cached, written);
+            let usage = Usage { input, output, cached_input, cache_write, ..Usage::default() };
+            let amounts = Amounts { requests: 1, input, output };
+            prop_assert!(price.cost(&usage) <= price.at_most(&amounts));
+        }
     }
 }

@@ -214,6 +214,7 @@ impl Router {
             // Its lease was over before its host spoke: it has been settled at its estimate.
             None => call.bill.add(true, &estimate(flight), price.as_ref()),
         }
+        self.keep_hold(call, None);
     }
 }
 

@@ -7,6 +7,7 @@ use crate::catalog::Catalog;
 use crate::chance::Seed;
 use crate::health::Gate;
 use crate::id::DeploymentId;
+use crate::purse::Hold;
 use crate::record;
 use crate::rejection::Refusal;
 use crate::request::Request;
@@ -22,6 +23,14 @@ impl Router {
         let now = now.max(self.latest);
         let request = Request { trace: true, ..request.clone() };
         let mut call = self.open(request, seed, now);
+        match self.ask(&mut call, now) {
+            Ok(hold) => call.hold = hold.map(|hold| (Hold { money: 0, ..hold }, None)),
+            Err(refusal) => {
+                let outcome = Outcome::Refused(refusal);
+                call.note(|| record::finished(&outcome, now));
+                return call.take_trace().unwrap_or_default();
+            }
+        }
         match self.walk(now).next(&mut call, None, &mut Scratch::default()) {
             Step::Send(_) | Step::Rank => {}
             Step::Wait { until, why } => call.waits(until, why, now),
@@ -67,8 +76,8 @@ impl Router {
         self.own_fault.since()
     }
 
-    /// Open reservations, over all deployments.
+    /// Open reservations, of attempts and of callers' calls.
     pub const fn reserved(&self) -> usize {
-        self.ledger.len()
+        self.ledger.len().saturating_add(self.purses.holds.len())
     }
 }

@@ -227,10 +227,10 @@ impl Fleet {
         let mut readings = Vec::new();
         let own = &self.health(id).meter;
         let owner = format!("deployment {}", deployment.name);
-        read(&mut readings, &owner, own, &deployment.limits, amounts, now);
+        read(&mut readings, &owner, own, &deployment.limits, amounts, 1, now);
         let shared = self.provider(deployment.provider);
         let owner = format!("provider {}", provider.name);
-        read(&mut readings, &owner, shared, &provider.limits, amounts, now);
+        read(&mut readings, &owner, shared, &provider.limits, amounts, 1, now);
         readings
     }
 }
@@ -246,12 +246,14 @@ fn both(one: Result<(), Rejection>, other: Result<(), Rejection>) -> Result<(), 
     }
 }
 
-fn read(
+/// Every limit of one owner, before and after it gives `amounts` and so many slots.
+pub(crate) fn read(
     into: &mut Vec<LimitReading>,
     owner: &str,
     meter: &Meter,
     limits: &Limits,
     amounts: &Amounts,
+    slots: u32,
     now: Timestamp,
 ) {
     for dimension in Dimension::ALL {
@@ -275,7 +277,7 @@ fn read(
             dimension: "concurrent".to_owned(),
             limit: u64::from(limit),
             before,
-            after: before.saturating_sub(1),
+            after: before.saturating_sub(i64::from(slots)),
         });
     }
 }

@@ -10,6 +10,7 @@ use crate::catalog::{Catalog, Deployment, Group, Member};
 use crate::fleet::Fleet;
 use crate::id::DeploymentId;
 use crate::limit::Amounts;
+use crate::purse::Funds;
 use crate::queue::{Queue, Rank};
 use crate::rejection::Rejection;
 use crate::request::{Capability, Request};
@@ -28,6 +29,8 @@ pub(crate) struct Funnel<'a> {
     /// Whether an active probe that found it down is passed over.
     pub(crate) despite_probes: bool,
     pub(crate) queue: &'a Queue,
+    /// What the caller's budgets allow, if any binds.
+    pub(crate) funds: Option<Funds>,
     /// The call's rank in the queue.
     pub(crate) rank: Rank,
     pub(crate) now: Timestamp,
@@ -81,6 +84,7 @@ impl Funnel<'_> {
         self.usable(member, deployment)?;
         self.suits(deployment)?;
         self.fits_window(deployment)?;
+        self.affordable(member.deployment, deployment)?;
         let health = self.fleet.health(member.deployment);
         let probe =
             if self.panic { health.pass_in_panic(self.now) } else { health.pass(self.now) }?;
@@ -98,6 +102,25 @@ impl Funnel<'_> {
         Capability::ALL
             .into_iter()
             .filter(move |capability| needs.has(*capability) && supports.has(*capability).is_none())
+    }
+
+    /// Whether the caller's budgets have room for what it is reckoned to cost; without a price, whether
+    /// they allow that.
+    fn affordable(&self, id: DeploymentId, deployment: &Deployment) -> Result<(), Rejection> {
+        let Some(funds) = self.funds else { return Ok(()) };
+        let affordable = match deployment.price {
+            None => funds.unpriced,
+            Some(_) => !self.over_budget(id),
+        };
+        if affordable { Ok(()) } else { Err(Rejection::OverPrice) }
+    }
+
+    /// Whether it has a price, which is more than what the caller's budgets have left.
+    pub(crate) fn over_budget(&self, id: DeploymentId) -> bool {
+        let (Some(funds), Some(price)) = (self.funds, self.catalog.deployment(id).price) else {
+            return false;
+        };
+        price.at_most(&self.fleet.expected(self.catalog, id, self.request)) > funds.left
     }
 
     /// Whether the limits have room, for this call and for whoever waits before it.

@@ -20,6 +20,10 @@ impl<T: Copy + PartialEq, const N: usize> Inline<T, N> {
         true
     }
 
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = T> + '_ {
         self.items.iter().take(self.len).filter_map(|item| *item)
     }

@@ -12,18 +12,26 @@ use crate::time::Timestamp;
 /// Entries looked at per sweep.
 const SWEEP: usize = 4;
 
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger {
-    entries: Vec<Entry>,
+/// Reservations of one sort.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger<T> {
+    entries: Vec<Entry<T>>,
     free: Vec<u32>,
     open: usize,
     cursor: usize,
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct Entry<T> {
     generation: u32,
-    held: Option<Held>,
+    lease: Timestamp,
+    held: Option<T>,
+}
+
+impl<T> Default for Ledger<T> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), free: Vec::new(), open: 0, cursor: 0 }
+    }
 }
 
 /// What one attempt holds.
@@ -37,55 +45,48 @@ pub(crate) struct Held {
     /// Input tokens whose answer has not begun.
     pub(crate) queued: u64,
     pub(crate) sent: Sent,
-    pub(crate) lease: Timestamp,
+    /// What its call holds of the caller's limits.
+    pub(crate) hold: Option<ReservationId>,
 }
 
-impl Ledger {
-    pub(crate) fn open(&mut self, held: Held) -> ReservationId {
+impl<T> Ledger<T> {
+    /// Open a reservation that is given up for lost at `lease`.
+    pub(crate) fn open(&mut self, held: T, lease: Timestamp) -> ReservationId {
         self.open = self.open.saturating_add(1);
         if let Some(index) = self.free.pop()
             && let Some(entry) = self.entries.get_mut(index as usize)
         {
             entry.held = Some(held);
+            entry.lease = lease;
             return id(entry.generation, index);
         }
         let index = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-        self.entries.push(Entry { generation: 0, held: Some(held) });
+        self.entries.push(Entry { generation: 0, lease, held: Some(held) });
         id(0, index)
     }
 
+    /// What an open reservation holds.
+    pub(crate) fn get_mut(&mut self, reservation: ReservationId) -> Option<&mut T> {
+        self.entry(reservation)?.held.as_mut()
+    }
+
     /// Close a reservation. `None` if it is closed already, or was never open.
-    pub(crate) fn close(&mut self, reservation: ReservationId) -> Option<Held> {
-        let index = (reservation.0 & u64::from(u32::MAX)) as u32;
-        let entry = self.entries.get_mut(index as usize)?;
-        if u64::from(entry.generation) != reservation.0 >> 32 {
-            return None;
-        }
+    pub(crate) fn close(&mut self, reservation: ReservationId) -> Option<T> {
+        let entry = self.entry(reservation)?;
         let held = entry.held.take()?;
         entry.generation = entry.generation.wrapping_add(1);
-        self.free.push(index);
+        self.free.push(index(reservation));
         self.open = self.open.saturating_sub(1);
         Some(held)
     }
 
-    /// The answer of an open reservation has begun: its input is queued no longer.
-    pub(crate) fn begun(&mut self, reservation: ReservationId) -> u64 {
-        let index = (reservation.0 & u64::from(u32::MAX)) as usize;
-        let entry = self.entries.get_mut(index);
-        let same = entry.filter(|entry| u64::from(entry.generation) == reservation.0 >> 32);
-        let held = same.and_then(|entry| entry.held.as_mut());
-        held.map_or(0, |held| core::mem::take(&mut held.queued))
-    }
-
     /// The next of a few entries whose lease is over, closed.
-    pub(crate) fn expired(&mut self, now: Timestamp) -> Option<Held> {
+    pub(crate) fn expired(&mut self, now: Timestamp) -> Option<T> {
         for _ in 0..SWEEP.min(self.entries.len()) {
             let index = self.cursor;
             self.cursor = if index.saturating_add(1) < self.entries.len() { index + 1 } else { 0 };
-            let due = self
-                .entries
-                .get(index)
-                .filter(|entry| entry.held.is_some_and(|held| now >= held.lease));
+            let due =
+                self.entries.get(index).filter(|entry| entry.held.is_some() && now >= entry.lease);
             if let Some(entry) = due {
                 return self.close(id(entry.generation, u32::try_from(index).unwrap_or(u32::MAX)));
             }
@@ -93,10 +94,26 @@ impl Ledger {
         None
     }
 
+    fn entry(&mut self, reservation: ReservationId) -> Option<&mut Entry<T>> {
+        let entry = self.entries.get_mut(index(reservation) as usize)?;
+        (u64::from(entry.generation) == reservation.0 >> 32).then_some(entry)
+    }
+
     /// How many reservations are open.
     pub(crate) const fn len(&self) -> usize {
         self.open
     }
+}
+
+impl Ledger<Held> {
+    /// The answer of an open reservation has begun: its input is queued no longer.
+    pub(crate) fn begun(&mut self, reservation: ReservationId) -> u64 {
+        self.get_mut(reservation).map_or(0, |held| core::mem::take(&mut held.queued))
+    }
+}
+
+const fn index(reservation: ReservationId) -> u32 {
+    (reservation.0 & u32::MAX as u64) as u32
 }
 
 fn id(generation: u32, index: u32) -> ReservationId {
@@ -107,24 +124,17 @@ fn id(generation: u32, index: u32) -> ReservationId {
 mod tests {
     use super::*;
 
-    fn held(lease: u64) -> Held {
-        Held {
-            deployment: DeploymentId(0),
-            amounts: Amounts { requests: 1, input: 10, output: 5 },
-            expected: Amounts { requests: 1, input: 10, output: 5 },
-            queued: 10,
-            sent: Sent { epoch: 0, probe: false },
-            lease: Timestamp::from_micros(lease),
-        }
+    fn at(lease: u64) -> Timestamp {
+        Timestamp::from_micros(lease)
     }
 
     #[test]
     fn a_reservation_closes_once() {
         let mut ledger = Ledger::default();
-        let first = ledger.open(held(10));
+        let first = ledger.open('x', at(10));
         assert!(ledger.close(first).is_some());
         assert!(ledger.close(first).is_none());
-        let second = ledger.open(held(10));
+        let second = ledger.open('x', at(10));
         assert_ne!(first, second, "a slot's next tenant has another number");
         assert!(ledger.close(first).is_none());
         assert_eq!(ledger.len(), 1);
@@ -134,7 +144,7 @@ mod tests {
     fn the_sweep_finds_every_expired_entry_in_time() {
         let mut ledger = Ledger::default();
         for lease in 0..100 {
-            ledger.open(held(lease));
+            ledger.open('x', at(lease));
         }
         let mut found = 0;
         for _ in 0..1_000 {

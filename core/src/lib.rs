@@ -57,9 +57,11 @@
 //! `config` turns a document into a [`Catalog`].
 
 mod action;
+mod admission;
 mod alone;
 mod breaker;
 mod bucket;
+mod calendar;
 mod call;
 mod capacity;
 mod catalog;
@@ -82,10 +84,13 @@ pub mod journal;
 mod learnt;
 mod ledger;
 mod limit;
+mod money;
 mod node;
 mod notice;
 mod observe;
 mod own_fault;
+mod owners;
+mod purse;
 mod queue;
 mod record;
 mod rejection;
@@ -131,6 +136,7 @@ pub use idempotency::{IdempotencyKey, Repetition};
 pub use limit::Amounts;
 pub use node::Node;
 pub use notice::Notice;
+pub use purse::Alert;
 pub use rejection::{Candidate, Denied, Refusal, RefusalReason, Rejection};
 pub use request::{Capability, Evidence, Lar1, Needs, Priority, Request, Usage};
 pub use resolution::Resolution;

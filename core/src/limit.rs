@@ -118,6 +118,29 @@ impl Meter {
         until.map_or(Ok(()), |until| Err(Rejection::RateLimited { until }))
     }
 
+    /// The limit that has no room, and when it will: of rates the last to lift, else the slots.
+    pub(crate) fn denial(
+        &self,
+        limits: &Limits,
+        amounts: &Amounts,
+        now: Timestamp,
+    ) -> Option<(&'static str, Rejection)> {
+        let mut last: Option<(&'static str, Timestamp)> = None;
+        for dimension in Dimension::ALL {
+            let Some(rate) = limits.rate(dimension) else { continue };
+            match self.bucket(dimension).room(rate, amounts.on(dimension), now) {
+                Ok(()) => {}
+                Err(Shortfall::Never) => return Some((dimension.name(), Rejection::NeverFits)),
+                Err(Shortfall::Until(until)) if last.is_none_or(|(_, last)| last < until) => {
+                    last = Some((dimension.name(), until));
+                }
+                Err(Shortfall::Until(_)) => {}
+            }
+        }
+        let rate = last.map(|(name, until)| (name, Rejection::RateLimited { until }));
+        rate.or_else(|| Some(("concurrent", self.has_slot(limits).err()?)))
+    }
+
     /// Whether one more call may be in flight.
     pub(crate) fn has_slot(&self, limits: &Limits) -> Result<(), Rejection> {
         match limits.concurrent {

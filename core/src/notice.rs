@@ -90,6 +90,7 @@ impl Router {
         let old = Arc::clone(&self.catalog);
         let new = new.clone().succeed(&old);
         self.fleet.adopt(&old, &new, now);
+        self.purses.adopt(&old.owners, &new.owners, now);
         let mut kept = memories(&new);
         for (group, memory) in new.groups.iter().zip(&mut kept) {
             let before = old.groups.iter().position(|other| other.name == group.name);

@@ -10,7 +10,6 @@ use crate::call::{Call, Flight, History, Path, Phase, Route};
 use crate::catalog::{Catalog, ModelName, Policy, Timeouts};
 use crate::chance::{Chance, Seed};
 use crate::cost::Bill;
-use crate::counting::Used;
 use crate::fleet::Fleet;
 use crate::id::{AttemptNo, CallId, DeploymentId};
 use crate::idempotency::Keys;
@@ -19,6 +18,7 @@ use crate::learnt::OUTPUT_GUESS;
 use crate::ledger::{Held, Ledger};
 use crate::limit::Amounts;
 use crate::own_fault::OwnFault;
+use crate::purse::Purses;
 use crate::queue::Queue;
 use crate::record;
 use crate::rejection::Refusal;
@@ -33,7 +33,7 @@ use core::iter;
 use core::time::Duration;
 
 /// How long after an attempt's total clock its reservation is given up for lost.
-const LEASE_GRACE: Duration = Duration::from_secs(10);
+pub(crate) const LEASE_GRACE: Duration = Duration::from_secs(10);
 
 /// How long a probe may be out beyond its first-content clock.
 const PROBE_GRACE: Duration = Duration::from_secs(1);
@@ -49,7 +49,9 @@ pub struct Router {
     /// Counts catalog swaps: group ids mean something only within one revision.
     pub(crate) revision: u32,
     pub(crate) fleet: Fleet,
-    pub(crate) ledger: Ledger,
+    pub(crate) ledger: Ledger<Held>,
+    /// The limits of callers and of the gateway.
+    pub(crate) purses: Purses,
     pub(crate) budget: RetryBudget,
     /// What strategies remember of each group.
     pub(crate) memories: Vec<Memory>,
@@ -70,6 +72,7 @@ impl Router {
             fleet: Fleet::new(&catalog, now),
             budget: RetryBudget::new(&catalog.retry_budget, now),
             memories: memories(&catalog),
+            purses: Purses::new(&catalog, now),
             catalog,
             revision: 0,
             ledger: Ledger::default(),
@@ -90,8 +93,12 @@ impl Router {
         let mut call = self.open(request, seed, now);
         let action = match self.keys.claim(&call, now) {
             Some((of, how)) => finish(&mut call, Outcome::Repeated { of, how }, now),
-            None => self.step(&mut call, None, now),
+            None => match self.admit(&mut call, now) {
+                Ok(()) => self.step(&mut call, None, now),
+                Err(refusal) => finish(&mut call, Outcome::Refused(refusal), now),
+            },
         };
+        self.settle_call(&mut call, &action, now);
         self.keys.ended(&call, &action, self.catalog.idempotency_window, now);
         (call, action)
     }
@@ -109,6 +116,7 @@ impl Router {
         let now = self.advance(now);
         self.sweep(now);
         let action = self.take(call, event, now)?;
+        self.settle_call(call, &action, now);
         self.keys.ended(call, &action, self.catalog.idempotency_window, now);
         Ok(action)
     }
@@ -185,6 +193,7 @@ impl Router {
             budget: &self.budget,
             memories: &self.memories,
             queue: &self.queue,
+            purses: &self.purses,
             now,
         }
     }
@@ -226,6 +235,8 @@ impl Router {
             },
             history: History::new(),
             bill: Bill::default(),
+            hold: None,
+            downgraded: None,
             phase: Phase::Waiting { until: now },
             trace,
             request,
@@ -276,6 +287,9 @@ impl Router {
         }
         call.route.revision = self.revision;
         call.route.origin = self.catalog.resolve(&call.request.model).map(|found| found.group);
+        if let Some(group) = call.downgraded.and_then(|owner| self.catalog.downgrade(owner)) {
+            call.route.origin = Some(group);
+        }
         call.route.current = None;
         call.route.fallbacks = Inline::new();
     }
@@ -306,6 +320,7 @@ impl Router {
         let expected = self.fleet.expected(&self.catalog, id, &call.request);
         let amounts = self.fleet.amounts(&self.catalog, id, &call.request);
         self.fleet.reserve(&self.catalog, id, &amounts, now);
+        self.fund(call, id, &expected);
         let probe_lease = now.plus(clocks.first_content).plus(PROBE_GRACE);
         let sent = self.fleet.health_mut(id).on_send(choice.probe, probe_lease);
         let lease = now.plus(clocks.total).plus(LEASE_GRACE);
@@ -313,8 +328,10 @@ impl Router {
         let calls = self.in_flight(id);
         let departure =
             self.fleet.observed_mut(id).on_send(queued, calls, call.request.stream, now);
-        let held = Held { deployment: id, amounts, expected, queued, sent, lease };
-        let reservation = self.ledger.open(held);
+        let hold = call.hold.and_then(|(_, id)| id);
+        let held = Held { deployment: id, amounts, expected, queued, sent, hold };
+        let reservation = self.ledger.open(held, lease);
+        self.keep_hold(call, Some(reservation));
         let number = AttemptNo(call.history.attempts).next();
         call.history.attempts = number.number();
         if call.route.origin != Some(choice.group) && !call.route.fallbacks.contains(choice.group) {
@@ -340,17 +357,6 @@ impl Router {
     pub(crate) fn advance(&mut self, now: Timestamp) -> Timestamp {
         self.latest = self.latest.max(now);
         self.latest
-    }
-
-    /// Settle a reservation whose lease is over: its host is lost, so what it reserved counts.
-    pub(crate) fn sweep(&mut self, now: Timestamp) {
-        self.queue.sweep(now);
-        if let Some(held) = self.ledger.expired(now) {
-            let used = Used::all(&held.expected);
-            self.fleet.settle(&self.catalog, &held, &used, now);
-            self.fleet.health_mut(held.deployment).on_no_verdict(held.sent, now);
-            self.queue.release(held.deployment);
-        }
     }
 
     /// The model name to send to a deployment for a requested name.

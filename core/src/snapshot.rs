@@ -13,7 +13,9 @@ use crate::bucket::Bucket;
 use crate::catalog::Catalog;
 use crate::learnt::{Learnt, LearntState};
 use crate::limit::Meter;
+use crate::money::Money;
 use crate::observe::Measured;
+use crate::owners::Owner;
 use crate::retry_budget::RetryBudget;
 use crate::router::Router;
 use crate::time::Timestamp;
@@ -29,6 +31,13 @@ pub struct Snapshot {
     retry_budget: i64,
     deployments: BTreeMap<String, DeploymentState>,
     providers: BTreeMap<String, [Bucket; 4]>,
+    owners: BTreeMap<String, OwnerState>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct OwnerState {
+    buckets: [Bucket; 4],
+    money: Money,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -84,6 +93,7 @@ impl Router {
             providers: providers
                 .map(|(provider, meter)| (provider.name.clone(), meter.buckets()))
                 .collect(),
+            owners: self.owner_states(),
         }
     }
 
@@ -119,6 +129,25 @@ impl Router {
                 *router.fleet.provider_mut(id) = Meter::restored(*buckets);
             }
         }
+        for (name, state) in &snapshot.owners {
+            let Some(id) = catalog.owners.find(name) else { continue };
+            let budget = catalog.owners.get(id).and_then(|owner| owner.budget);
+            let Some(purse) = router.purses.get_mut(id) else { continue };
+            purse.meter = Meter::restored(state.buckets);
+            purse.money = state.money.clone();
+            if let Some(budget) = budget {
+                purse.money.restart(&budget, now);
+            }
+        }
         Ok(router)
+    }
+
+    fn owner_states(&self) -> BTreeMap<String, OwnerState> {
+        let state = |owner: &Owner| {
+            let purse = self.purses.get(self.catalog.owners.find(&owner.name)?)?;
+            let (buckets, money) = (purse.meter.buckets(), purse.money.clone());
+            Some((owner.name.clone(), OwnerState { buckets, money }))
+        };
+        self.catalog.owners.all().iter().filter_map(state).collect()
     }
 }

@@ -19,6 +19,7 @@ impl Catalog {
         for member in self.groups.iter_mut().flat_map(|group| &mut group.members) {
             member.deployment = renumber(member.deployment);
         }
+        self.owners = self.owners.succeed(&previous.owners);
         self
     }
 

@@ -33,6 +33,19 @@ pub enum TraceEntry {
         /// Which rule of resolution applied.
         by: ResolvedBy,
     },
+    /// The limits of the caller, and of everything around it, were asked.
+    Callers {
+        /// When.
+        at: Timestamp,
+        /// Each limit, before and after what the call reserves.
+        limits: Vec<LimitReading>,
+        /// The limit that refused the call.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        denied: Option<String>,
+        /// The group that serves it instead, because a budget is exceeded.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        group: Option<String>,
+    },
     /// One group was looked at.
     Decision(Decision),
     /// An attempt had its first content, and was committed.
@@ -196,9 +209,11 @@ pub struct Term {
 /// One limit of one owner, around one reservation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitReading {
-    /// Whose limit: a deployment's or provider's name, prefixed by its kind.
+    /// Whose limit: a name prefixed by its kind (`deployment`, `provider`, `key`, `team`,
+    /// `organisation`), or `gateway`.
     pub owner: String,
-    /// The dimension: `requests`, `input_tokens`, `output_tokens`, `tokens` or `concurrent`.
+    /// The dimension: `requests`, `input_tokens`, `output_tokens`, `tokens`, `concurrent` or
+    /// `budget_nano_usd`.
     pub dimension: String,
     /// The limit.
     pub limit: u64,

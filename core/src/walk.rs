@@ -13,6 +13,7 @@ use crate::failure::{FallbackSteps, OtherMembers};
 use crate::fleet::Fleet;
 use crate::funnel::{Funnel, Larger, TagRule};
 use crate::id::{DeploymentId, GroupId};
+use crate::purse::Purses;
 use crate::queue::Queue;
 use crate::rejection::{Candidate, RefusalReason, Rejection};
 use crate::retry_budget::{RetryBudget, RetryOf};
@@ -71,6 +72,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) budget: &'a RetryBudget,
     pub(crate) memories: &'a [Memory],
     pub(crate) queue: &'a Queue,
+    pub(crate) purses: &'a Purses,
     pub(crate) now: Timestamp,
 }
 
@@ -102,6 +104,7 @@ impl Walk<'_> {
                 self.nobody(call, policy, refused, scratch)
             }
             (None, _) => match self.alone(call, policy, scratch) {
+                Step::Stop(Stop::NobodyLeft) if census.over_budget => Step::Stop(Stop::OverBudget),
                 stop @ Step::Stop(Stop::NobodyLeft) => self.nobody(call, policy, stop, scratch),
                 step => step,
             },
@@ -232,7 +235,10 @@ impl Walk<'_> {
             match funnel.examine(member) {
                 Ok(true) if !mode.probes => {}
                 Ok(probe) => scratch.survivors.push(Survivor { place, member: *member, probe }),
-                Err(rejection) => census.count(rejection, self.now),
+                Err(rejection) => {
+                    census.over_budget |= funnel.over_budget(member.deployment);
+                    census.count(rejection, self.now);
+                }
             }
         }
     }
@@ -321,6 +327,9 @@ impl Walk<'_> {
             panic: false,
             despite_probes: false,
             queue: self.queue,
+            funds: call
+                .hold
+                .and_then(|(hold, _)| self.purses.funds(&self.catalog.owners, &hold, self.now)),
             rank: self.queue.rank(call.id, call.request.priority),
             now: self.now,
         }

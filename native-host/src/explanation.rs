@@ -38,6 +38,17 @@ fn write_entry(page: &mut String, requested: &str, entry: &TraceEntry) {
             let names: Vec<&str> = std::iter::once(requested).chain(later).collect();
             line(page, &format!("{} ({by})", names.join(" -> ")));
         }
+        TraceEntry::Callers { limits, denied, group, .. } => {
+            for reading in limits {
+                line(page, &limit_line(reading));
+            }
+            if let Some(group) = group {
+                line(page, &format!("a budget is exceeded: {group} serves instead"));
+            }
+            if let Some(denied) = denied {
+                line(page, &format!("refused by {denied}"));
+            }
+        }
         TraceEntry::Decision(decision) => write_decision(page, decision),
         TraceEntry::Ready { attempt, .. } => line(page, &format!("attempt {attempt} is ready")),
         TraceEntry::Failed { attempt, deployment, kind, retry_after, .. } => {

@@ -57,6 +57,7 @@ pub(crate) fn build(config: &Config, scripted: bool, faults: &Faults) -> Catalog
         names,
         wildcards,
         unmatched: config.unmatched.as_ref().and_then(|name| builder.group_id(name)),
+        owners: super::owners::owners(config, &builder.names),
         retry_budget: config.policy.retry_budget(),
         idempotency_window: config.policy.idempotency_window.unwrap_or(IDEMPOTENCY_WINDOW),
     }
@@ -200,8 +201,16 @@ impl Builder<'_> {
                 self.faults.add_unknown(&team.place, "team", &team.name, teams.iter().copied());
             }
         }
+        let organisations = || callers.organisations.iter().map(|(name, _)| name.as_str());
+        let has_organisation = |name: &str| organisations().any(|known| known == name);
         let of_keys = callers.keys.iter().map(|(_, key)| &key.caller);
-        for caller in callers.teams.iter().map(|(_, team)| team).chain(of_keys) {
+        let around = callers.organisations.iter().chain(&callers.teams).map(|(_, around)| around);
+        for caller in around.chain(of_keys) {
+            if let Some(of) = &caller.organisation
+                && !has_organisation(&of.name)
+            {
+                self.faults.add_unknown(&of.place, "organisation", &of.name, organisations());
+            }
             let exceeded = caller.budget.as_ref().and_then(|budget| budget.on_exceeded.as_ref());
             for group in caller.groups.iter().flatten().chain(exceeded) {
                 self.group_id(group);

@@ -1,10 +1,12 @@
 //! `callers`: who may do what, how fast, and for how much. Also the gateway's own `limits`.
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use super::common::Reference;
 use super::deployment::tags;
 use super::reader::{Fields, Value};
+use crate::calendar::Zone;
 use crate::catalog::Limits;
 
 /// Limits of the whole gateway.
@@ -21,6 +23,8 @@ pub struct GatewayLimits {
 pub struct Callers {
     /// The key whose rights a request without a key has; `None` rejects it.
     pub anonymous: Option<Reference>,
+    /// Organisations by name.
+    pub organisations: Vec<(String, Caller)>,
     /// Teams by name.
     pub teams: Vec<(String, Caller)>,
     /// Keys by name.
@@ -40,6 +44,8 @@ pub struct Caller {
     pub tags: Vec<String>,
     /// Its limits.
     pub limits: Limits,
+    /// The organisation it belongs to; of a team.
+    pub organisation: Option<Reference>,
     /// Its budget.
     pub budget: Option<Budget>,
     /// Whether a member without a price may serve it although it has a budget.
@@ -99,20 +105,30 @@ impl GatewayLimits {
 impl Callers {
     pub(crate) fn read(value: &Value<'_>) -> Self {
         value.fields(|map| {
+            let organisations = map.get("organisations");
+            let organisations = organisations.filter(|all| all.at_most(MOST_CALLERS));
             let teams = map.get("teams").filter(|teams| teams.at_most(MOST_CALLERS));
             let keys = map.get("keys").filter(|keys| keys.at_most(MOST_CALLERS));
             Self {
                 anonymous: map.read("anonymous", |key| Reference::read_or(key, "reject")),
-                teams: teams
-                    .map(|teams| teams.named(|_, team| team.fields(Caller::read_fields)))
+                organisations: organisations
+                    .map(|all| all.named(|_, own| own.fields(Caller::read_fields)))
                     .unwrap_or_default(),
-                keys: keys.map(|keys| keys.named(|_, key| Key::read(key))).unwrap_or_default(),
+                teams: teams
+                    .map(|teams| teams.named(|_, team| team.fields(Caller::read_team)))
+                    .unwrap_or_default(),
+                keys: keys.map(|keys| read_keys(&keys)).unwrap_or_default(),
             }
         })
     }
 }
 
 impl Caller {
+    fn read_team(map: &mut Fields<'_>) -> Self {
+        let organisation = map.read("organisation", Reference::read);
+        Self { organisation, ..Self::read_fields(map) }
+    }
+
     fn read_fields(map: &mut Fields<'_>) -> Self {
         Self {
             groups: map.read("groups", Reference::read_list),
@@ -120,12 +136,24 @@ impl Caller {
             providers: map.read("providers", Reference::read_list).unwrap_or_default(),
             tags: map.read("tags", tags).unwrap_or_default(),
             limits: map.get("limits").map(|limits| Limits::read(&limits)).unwrap_or_default(),
+            organisation: None,
             budget: map.get("budget").and_then(|budget| Budget::read(&budget)),
             unpriced_allowed: map
                 .read("unpriced", |word| word.choice("rule", &[("allow", true), ("refuse", false)]))
                 .unwrap_or(false),
         }
     }
+}
+
+fn read_keys(keys: &Value<'_>) -> Vec<(String, Key)> {
+    let mut seen = BTreeSet::new();
+    keys.named(|_, value| {
+        let key = Key::read(value);
+        if !key.sha256.is_empty() && !seen.insert(key.sha256.clone()) {
+            value.fault("has the `sha256` of another key");
+        }
+        key
+    })
 }
 
 impl Key {
@@ -146,9 +174,12 @@ impl Budget {
                 nano_usd: nano_usd.unwrap_or_default(),
                 per: per.unwrap_or(BudgetWindow::Month),
                 soft_ppm: map.read("soft", Value::ppm),
-                zone: map.read("zone", Value::text),
+                zone: map.read("zone", zone),
                 on_exceeded: map.read("on_exceeded", on_exceeded),
             };
+            if budget.zone.is_some() && matches!(per, Some(BudgetWindow::Rolling(_))) {
+                map.fault("has a `zone`, which has no meaning for a time that rolls");
+            }
             per.map(|_| budget)
         })
     }
@@ -163,14 +194,35 @@ fn on_exceeded(value: &Value<'_>) -> Option<Reference> {
     None
 }
 
+/// Reads the name of a time zone.
+fn zone(value: &Value<'_>) -> Option<String> {
+    let name = value.text()?;
+    if Zone::named(&name).is_none() {
+        value.unknown("time zone", &name, Zone::names());
+        return None;
+    }
+    Some(name)
+}
+
 /// Reads a calendar unit, or a length of time that rolls.
 fn window(value: &Value<'_>) -> Option<BudgetWindow> {
+    if value.is_map() {
+        return value.fields(|map| map.need("rolling", rolling));
+    }
     let starts_with_digit =
         value.as_text().is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()));
     if starts_with_digit {
-        return value.duration().map(BudgetWindow::Rolling);
+        return rolling(value);
     }
     value.choice("time", &WINDOWS)
+}
+
+fn rolling(value: &Value<'_>) -> Option<BudgetWindow> {
+    let length = value.duration()?;
+    if length.is_zero() {
+        value.fault("must be above zero");
+    }
+    Some(BudgetWindow::Rolling(length))
 }
 
 /// Reads a hash. It is not a key, but whoever mistakes the two has the key in the document, so the

@@ -30,6 +30,7 @@ mod fault;
 mod group;
 mod names;
 mod not_built;
+mod owners;
 mod policy;
 mod provider;
 mod reader;

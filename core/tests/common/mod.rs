@@ -1,6 +1,7 @@
 //! What the tests of the core share.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod callers;
 pub(crate) mod generate;
 
 use std::sync::Arc;

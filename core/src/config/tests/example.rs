@@ -50,8 +50,9 @@ fn the_example_loads_whole() {
         [
             "groups.cheap.require",
             "routes",
-            "limits",
-            "callers",
+            "limits.batch_reserve",
+            "callers.teams.growth.groups",
+            "callers.keys.growth-app.tags",
             "metering.usage_log",
             "state.store"
         ]

@@ -1,0 +1,260 @@
+//! Owners of limits above the deployments: keys in teams in organisations in the gateway.
+//!
+//! A call passes the limits of its key and of everything around that: all of them have room, or none
+//! is touched. An owner keeps its place for the router's life, as deployments do, so its state
+//! survives reloads.
+
+use std::collections::BTreeMap;
+
+use crate::catalog::{Catalog, Limits};
+use crate::id::{CallerId, GroupId};
+use crate::inline::Inline;
+use crate::money::BudgetPolicy;
+
+/// The owners whose limits a call passes, the nearest first.
+pub(crate) type Chain = Inline<OwnerId, 4>;
+
+/// An owner's place in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OwnerId(u32);
+
+/// One owner.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Owner {
+    /// `key NAME`, `team NAME`, `organisation NAME` or `gateway`: unique among owners.
+    pub(crate) name: String,
+    pub(crate) limits: Limits,
+    pub(crate) budget: Option<BudgetPolicy>,
+    /// Who is around it, by name.
+    pub(crate) within: Option<String>,
+}
+
+/// Whose limits a request without a key passes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Anonymous {
+    /// No key is configured, so nobody can have one: the gateway's alone.
+    #[default]
+    Open,
+    /// Nobody's: it is refused.
+    Reject,
+    /// Those of this key.
+    As(String),
+}
+
+/// A key as the configuration has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeyEntry {
+    pub(crate) name: String,
+    pub(crate) sha256: [u8; 32],
+}
+
+/// All owners of a catalog.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Owners {
+    /// Those that are no longer configured have no limits.
+    all: Vec<Owner>,
+    by_name: BTreeMap<String, OwnerId>,
+    /// The chain of each key, by [`CallerId`]; `None` if it is no longer configured.
+    chains: Vec<Option<Chain>>,
+    callers: BTreeMap<String, CallerId>,
+    /// Sorted by hash.
+    hashes: Vec<([u8; 32], CallerId)>,
+    anonymous: Anonymous,
+}
+
+impl OwnerId {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Owner {
+    fn binds(&self) -> bool {
+        self.limits != Limits::default() || self.budget.is_some()
+    }
+}
+
+impl Owners {
+    pub(crate) fn new(all: Vec<Owner>, keys: Vec<KeyEntry>, anonymous: Anonymous) -> Self {
+        let mut owners = Self { anonymous, ..Self::default() };
+        for owner in all {
+            owners.put(owner);
+        }
+        for key in keys {
+            owners.put_key(key);
+        }
+        owners.hashes.sort_unstable_by_key(|(hash, _)| *hash);
+        owners
+    }
+
+    /// These owners in the places of `previous`; those that are gone stay, without limits.
+    pub(crate) fn succeed(self, previous: &Self) -> Self {
+        let gone = |owner: &Owner| Owner { name: owner.name.clone(), ..Owner::default() };
+        let mut kept = Self {
+            all: previous.all.iter().map(gone).collect(),
+            by_name: previous.by_name.clone(),
+            chains: vec![None; previous.chains.len()],
+            callers: previous.callers.clone(),
+            hashes: Vec::new(),
+            anonymous: self.anonymous,
+        };
+        for owner in self.all {
+            kept.put(owner);
+        }
+        let mut named: Vec<(CallerId, &String)> =
+            self.callers.iter().map(|(name, id)| (*id, name)).collect();
+        named.sort_unstable();
+        for (id, name) in named {
+            let hash = self.hashes.iter().find(|(_, caller)| *caller == id);
+            if let Some((sha256, _)) = hash {
+                kept.put_key(KeyEntry { name: name.clone(), sha256: *sha256 });
+            }
+        }
+        kept.hashes.sort_unstable_by_key(|(hash, _)| *hash);
+        kept
+    }
+
+    pub(crate) fn all(&self) -> &[Owner] {
+        &self.all
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<OwnerId> {
+        self.by_name.get(name).copied()
+    }
+
+    pub(crate) fn get(&self, id: OwnerId) -> Option<&Owner> {
+        self.all.get(id.index())
+    }
+
+    /// The owners whose limits bind a request; `None` if it may not be served at all.
+    pub(crate) fn chain(&self, caller: Option<CallerId>) -> Option<Chain> {
+        let caller = match (caller, &self.anonymous) {
+            (Some(caller), _) => caller,
+            (None, Anonymous::Open) => return Some(self.chain_from("gateway")),
+            (None, Anonymous::Reject) => return None,
+            (None, Anonymous::As(key)) => self.callers.get(key).copied()?,
+        };
+        self.chains.get(caller.index()).copied().flatten()
+    }
+
+    fn chain_from(&self, name: &str) -> Chain {
+        let mut chain = Chain::new();
+        let mut next = Some(name);
+        for _ in 0..LONGEST {
+            let Some(id) = next.and_then(|name| self.find(name)) else { break };
+            let Some(owner) = self.get(id) else { break };
+            if owner.binds() {
+                chain.push(id);
+            }
+            next = owner.within.as_deref();
+        }
+        chain
+    }
+
+    fn put(&mut self, owner: Owner) {
+        let next = OwnerId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
+        let id = *self.by_name.entry(owner.name.clone()).or_insert(next);
+        match self.all.get_mut(id.index()) {
+            Some(slot) => *slot = owner,
+            None => self.all.push(owner),
+        }
+    }
+
+    fn put_key(&mut self, key: KeyEntry) {
+        let chain = Some(self.chain_from(&format!("key {}", key.name)));
+        let next = CallerId(u32::try_from(self.chains.len()).unwrap_or(u32::MAX));
+        let id = *self.callers.entry(key.name).or_insert(next);
+        match self.chains.get_mut(id.index()) {
+            Some(slot) => *slot = chain,
+            None => self.chains.push(chain),
+        }
+        self.hashes.push((key.sha256, id));
+    }
+}
+
+impl Catalog {
+    /// The caller whose key has this SHA-256.
+    ///
+    /// The search narrows by the first eight bytes of the hash and compares whole hashes in constant
+    /// time. What its timing tells is a part of the hash of the key that was sent, from which no key
+    /// can be found.
+    pub fn caller_by_hash(&self, sha256: &[u8; 32]) -> Option<CallerId> {
+        let hashes = &self.owners.hashes;
+        let first = hashes.partition_point(|(hash, _)| hash[..8] < sha256[..8]);
+        let near = hashes.iter().skip(first).take_while(|(hash, _)| hash[..8] == sha256[..8]);
+        near.filter(|(hash, _)| same(hash, sha256)).map(|(_, caller)| *caller).last()
+    }
+
+    /// The caller whose key has this name, unless it is no longer configured.
+    pub fn caller_named(&self, key: &str) -> Option<CallerId> {
+        let id = self.owners.callers.get(key).copied()?;
+        self.owners.chains.get(id.index()).copied().flatten().map(|_| id)
+    }
+
+    /// The name of a caller's key.
+    pub fn key_name(&self, caller: CallerId) -> Option<&str> {
+        self.owners.callers.iter().find(|(_, id)| **id == caller).map(|(name, _)| name.as_str())
+    }
+
+    /// The group that serves what is over an owner's budget.
+    pub(crate) fn downgrade(&self, owner: OwnerId) -> Option<GroupId> {
+        self.owners.get(owner)?.budget?.on_exceeded
+    }
+}
+
+fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
+    one.iter().zip(other).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+}
+
+/// Key, team, organisation, gateway.
+const LONGEST: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(name: &str, within: &str) -> Owner {
+        let limits = Limits { concurrent: Some(1), ..Limits::default() };
+        Owner { name: name.into(), limits, within: Some(within.into()), ..Owner::default() }
+    }
+
+    fn owners(keys: &[(&str, u8)]) -> Owners {
+        let mut all = vec![
+            Owner { within: None, ..owner("gateway", "") },
+            owner("organisation o", "gateway"),
+            owner("team t", "organisation o"),
+        ];
+        all.extend(keys.iter().map(|(name, _)| owner(&format!("key {name}"), "team t")));
+        let keys = keys
+            .iter()
+            .map(|(name, hash)| KeyEntry { name: (*name).to_owned(), sha256: [*hash; 32] });
+        Owners::new(all, keys.collect(), Anonymous::Reject)
+    }
+
+    fn names(owners: &Owners, caller: Option<CallerId>) -> Option<Vec<&str>> {
+        let chain = owners.chain(caller)?;
+        Some(chain.iter().filter_map(|id| Some(owners.get(id)?.name.as_str())).collect())
+    }
+
+    #[test]
+    fn a_key_is_within_everything_around_it() {
+        let owners = owners(&[("a", 1), ("b", 2)]);
+        let around = ["key b", "team t", "organisation o", "gateway"];
+        assert_eq!(names(&owners, Some(CallerId(1))), Some(around.to_vec()));
+        assert_eq!(names(&owners, None), None);
+        assert_eq!(names(&owners, Some(CallerId(2))), None);
+    }
+
+    #[test]
+    fn places_and_numbers_outlive_a_reload() {
+        let first = owners(&[("a", 1), ("b", 2)]);
+        let second = owners(&[("c", 3), ("b", 4)]).succeed(&first);
+        assert_eq!(second.find("key b"), first.find("key b"));
+        assert_eq!(names(&second, Some(CallerId(0))), None, "a is gone");
+        assert_eq!(names(&second, Some(CallerId(1))).unwrap()[0], "key b");
+        assert_eq!(names(&second, Some(CallerId(2))).unwrap()[0], "key c");
+        assert_eq!(second.hashes, [([3; 32], CallerId(2)), ([4; 32], CallerId(1))]);
+        let third = owners(&[("a", 5)]).succeed(&second);
+        assert_eq!(names(&third, Some(CallerId(0))).unwrap()[0], "key a");
+    }
+}
