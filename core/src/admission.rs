@@ -37,6 +37,11 @@ impl Router {
         let Some(owners) = self.catalog.owners.chain(call.request.caller) else {
             return Err(refusal(RefusalReason::NotPermitted, None, None));
         };
+        let forbidden =
+            |group| !self.catalog.rights(call.request.caller).allow(&self.catalog, group);
+        if call.route.origin.is_some_and(forbidden) {
+            return Err(refusal(RefusalReason::NotPermitted, None, None));
+        }
         if owners.is_empty() || call.route.origin.is_none() {
             return Ok(None);
         }

@@ -13,6 +13,7 @@ use crate::observe::Departure;
 use crate::owners::OwnerId;
 use crate::purse::Hold;
 use crate::request::{Request, Usage};
+use crate::steering::Steering;
 use crate::time::Timestamp;
 use crate::trace::{Trace, TraceEntry};
 
@@ -25,6 +26,7 @@ pub struct Call {
     pub(crate) amounts: Amounts,
     pub(crate) chance: Chance,
     pub(crate) deadline: Timestamp,
+    pub(crate) steering: Steering,
     pub(crate) route: Route,
     pub(crate) history: History,
     pub(crate) bill: Bill,

@@ -6,12 +6,15 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use crate::config::Affinity;
+use crate::config::{Affinity, Ceilings};
 use crate::cost::Price;
 use crate::counting::Counting;
+use crate::direct::DirectNames;
 use crate::id::{DeploymentId, GroupId, ProviderId};
 use crate::owners::Owners;
 use crate::request::Capability;
+use crate::resolution::Wildcard;
+use crate::route_rules::RouteRules;
 pub use crate::strategy::Strategy;
 
 /// Everything the router knows that does not change while it runs.
@@ -21,6 +24,7 @@ pub struct Catalog {
     pub(crate) document: std::sync::Arc<[u8]>,
     pub(crate) providers: Vec<Provider>,
     pub(crate) deployments: Vec<Deployment>,
+    /// The configured ones in their order, then the hidden ones.
     pub(crate) groups: Vec<Group>,
     /// Every name of a deployment there has been, retired ones included.
     pub(crate) deployment_names: BTreeMap<String, DeploymentId>,
@@ -30,6 +34,8 @@ pub struct Catalog {
     pub(crate) wildcards: Vec<Wildcard>,
     pub(crate) unmatched: Option<GroupId>,
     pub(crate) owners: Owners,
+    pub(crate) direct: DirectNames,
+    pub(crate) rules: RouteRules,
     pub(crate) retry_budget: RetryBudgetPolicy,
     /// How long an answer is kept for a repeated idempotency key.
     pub(crate) idempotency_window: Duration,
@@ -76,9 +82,9 @@ impl Catalog {
         (0..).map(DeploymentId).zip(&self.deployments)
     }
 
-    /// All groups with their identities, in the order of the configuration.
+    /// The configured groups with their identities, in the order of the configuration.
     pub fn groups(&self) -> impl Iterator<Item = (GroupId, &Group)> {
-        (0..).map(GroupId).zip(&self.groups)
+        (0..).map(GroupId).zip(&self.groups).take_while(|(_, group)| !group.hidden)
     }
 
     /// All providers with their identities, in the order of identities.
@@ -224,6 +230,8 @@ pub struct Group {
     pub strategy: Strategy,
     /// What keeps a call at one member, before the strategy.
     pub affinity: Affinity,
+    /// What a member may cost or take, at most, to be a candidate.
+    pub require: Ceilings,
     /// Groups to go on to after most failures.
     pub fallbacks: Vec<GroupId>,
     /// Groups to go on to when the input does not fit.
@@ -232,6 +240,9 @@ pub struct Group {
     pub content_fallbacks: Vec<GroupId>,
     /// The policy in force: the group's keys over the defaults.
     pub policy: Policy,
+    /// Not configured as a group: it stands for a deployment named directly. Such groups are not
+    /// listed, and have the deployment's name, or `provider/model`.
+    pub hidden: bool,
 }
 
 /// One member of a group.
@@ -253,17 +264,6 @@ pub(crate) struct Name {
     pub(crate) group: GroupId,
     /// For an alias, the names it stands for in turn, the group's last; empty for a group.
     pub(crate) chain: Vec<String>,
-}
-
-/// A group name with one `*`, anchored at both ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wildcard {
-    /// What stands before the `*`.
-    pub prefix: String,
-    /// What stands after it.
-    pub suffix: String,
-    /// The group it names.
-    pub group: GroupId,
 }
 
 /// Everything that may stand on the defaults, a group or a deployment, resolved.

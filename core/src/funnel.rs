@@ -7,6 +7,7 @@ use crate::call::Repeat;
 use core::time::Duration;
 
 use crate::catalog::{Catalog, Deployment, Group, Member};
+use crate::config::Ceilings;
 use crate::fleet::Fleet;
 use crate::id::DeploymentId;
 use crate::limit::Amounts;
@@ -21,6 +22,9 @@ pub(crate) struct Funnel<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) fleet: &'a Fleet,
     pub(crate) request: &'a Request,
+    /// Whether the caller may use this group.
+    pub(crate) permitted: bool,
+    pub(crate) ceilings: Ceilings,
     pub(crate) tags: TagRule,
     pub(crate) larger_than: Option<Larger>,
     pub(crate) tried: Repeat<'a>,
@@ -81,9 +85,11 @@ impl Funnel<'_> {
     /// Whether `member` may have the attempt: `Ok(true)` only as its breaker's probe.
     pub(crate) fn examine(&self, member: &Member) -> Result<bool, Rejection> {
         let deployment = self.catalog.deployment(member.deployment);
+        self.may_serve(deployment)?;
         self.usable(member, deployment)?;
         self.suits(deployment)?;
         self.fits_window(deployment)?;
+        self.within_ceilings(member.deployment, deployment)?;
         self.affordable(member.deployment, deployment)?;
         let health = self.fleet.health(member.deployment);
         let probe =
@@ -142,6 +148,31 @@ impl Funnel<'_> {
         Err(Rejection::RateLimited { until })
     }
 
+    /// Whether a member is refused because the price is limited and its own is not known.
+    pub(crate) fn unpriced(&self, id: DeploymentId) -> bool {
+        self.ceilings.price_per_call.is_some() && self.catalog.deployment(id).price.is_none()
+    }
+
+    fn may_serve(&self, deployment: &Deployment) -> Result<(), Rejection> {
+        let provider = self.catalog.provider(deployment.provider);
+        let prefer = self.request.prefer.as_ref();
+        let may = self.permitted
+            && prefer.is_none_or(|prefer| prefer.admit(&deployment.name, &provider.name));
+        if may { Ok(()) } else { Err(Rejection::NotPermitted) }
+    }
+
+    fn within_ceilings(&self, id: DeploymentId, deployment: &Deployment) -> Result<(), Rejection> {
+        if self.ceilings.price_per_call.is_some() {
+            let expected = self.fleet.expected(self.catalog, id, self.request);
+            self.ceilings.allow_price(deployment.price, &expected)?;
+        }
+        let (first, total) = (
+            self.fleet.first_token_p95(id, self.now),
+            self.fleet.total_p95(id, self.request.stream, self.now),
+        );
+        self.ceilings.allow_times(first, total)
+    }
+
     fn usable(&self, member: &Member, deployment: &Deployment) -> Result<(), Rejection> {
         let by_operator = self.fleet.health(member.deployment).blocked;
         if by_operator || deployment.blocked.is_some() || deployment.retired {
@@ -162,8 +193,12 @@ impl Funnel<'_> {
         if self.request.region.is_some() && self.request.region != deployment.region {
             return Err(Rejection::NoRegionMatch);
         }
+        let strict = self.request.prefer.as_ref().is_some_and(|prefer| prefer.require_parameters);
         for capability in Capability::ALL {
-            let refused = deployment.supports.has(capability) == Some(false);
+            let refused = match deployment.supports.has(capability) {
+                Some(has) => !has,
+                None => strict,
+            };
             if refused && self.request.needs.has(capability) {
                 return Err(Rejection::LacksCapability(capability));
             }

@@ -1,13 +1,15 @@
 //! What a host tells the router that is not about one call.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Group, Member};
 use crate::change::Change;
 use crate::id::DeploymentId;
 use crate::router::{Router, memories};
+use crate::strategy::Memory;
 use crate::time::Timestamp;
 
 /// News that is not about one call.
@@ -92,13 +94,10 @@ impl Router {
         self.fleet.adopt(&old, &new, now);
         self.purses.adopt(&old.owners, &new.owners, now);
         let mut kept = memories(&new);
+        let before: BTreeMap<_, _> = old.groups.iter().zip(&self.memories).map(named).collect();
         for (group, memory) in new.groups.iter().zip(&mut kept) {
-            let before = old.groups.iter().position(|other| other.name == group.name);
-            let same = before.and_then(|index| {
-                let unchanged = old.groups.get(index)?.members == group.members;
-                self.memories.get(index).filter(|_| unchanged)
-            });
-            if let Some(same) = same {
+            let same = before.get(&(group.hidden, group.name.as_str()));
+            if let Some((_, same)) = same.filter(|(members, _)| **members == group.members) {
                 memory.clone_from(same);
             }
         }
@@ -106,4 +105,11 @@ impl Router {
         self.catalog = Arc::new(new);
         self.revision = self.revision.saturating_add(1);
     }
+}
+
+/// What finds a group's memory again after a swap: its name, as a group or as a hidden one.
+type Kept<'a> = ((bool, &'a str), (&'a Vec<Member>, &'a Memory));
+
+fn named<'a>((group, memory): (&'a Group, &'a Memory)) -> Kept<'a> {
+    ((group.hidden, &group.name), (&group.members, memory))
 }

@@ -10,6 +10,7 @@ use crate::catalog::{Catalog, Limits};
 use crate::id::{CallerId, GroupId};
 use crate::inline::Inline;
 use crate::money::BudgetPolicy;
+use crate::permit::{Permit, Rights};
 
 /// The owners whose limits a call passes, the nearest first.
 pub(crate) type Chain = Inline<OwnerId, 4>;
@@ -46,6 +47,17 @@ pub(crate) enum Anonymous {
 pub(crate) struct KeyEntry {
     pub(crate) name: String,
     pub(crate) sha256: [u8; 32],
+    /// What it may use, in its team and organisation.
+    pub(crate) permit: Permit,
+}
+
+/// What a key has for its callers.
+#[derive(Clone, Debug, PartialEq)]
+struct Holder {
+    name: String,
+    /// `None` if it is no longer configured.
+    chain: Option<Chain>,
+    permit: Permit,
 }
 
 /// All owners of a catalog.
@@ -54,8 +66,8 @@ pub(crate) struct Owners {
     /// Those that are no longer configured have no limits.
     all: Vec<Owner>,
     by_name: BTreeMap<String, OwnerId>,
-    /// The chain of each key, by [`CallerId`]; `None` if it is no longer configured.
-    chains: Vec<Option<Chain>>,
+    /// The keys, by [`CallerId`].
+    holders: Vec<Holder>,
     callers: BTreeMap<String, CallerId>,
     /// Sorted by hash.
     hashes: Vec<([u8; 32], CallerId)>,
@@ -93,7 +105,7 @@ impl Owners {
         let mut kept = Self {
             all: previous.all.iter().map(gone).collect(),
             by_name: previous.by_name.clone(),
-            chains: vec![None; previous.chains.len()],
+            holders: previous.holders.iter().map(Holder::gone).collect(),
             callers: previous.callers.clone(),
             hashes: Vec::new(),
             anonymous: self.anonymous,
@@ -106,8 +118,9 @@ impl Owners {
         named.sort_unstable();
         for (id, name) in named {
             let hash = self.hashes.iter().find(|(_, caller)| *caller == id);
-            if let Some((sha256, _)) = hash {
-                kept.put_key(KeyEntry { name: name.clone(), sha256: *sha256 });
+            if let (Some((sha256, _)), Some(holder)) = (hash, self.holders.get(id.index())) {
+                let permit = holder.permit.clone();
+                kept.put_key(KeyEntry { name: name.clone(), sha256: *sha256, permit });
             }
         }
         kept.hashes.sort_unstable_by_key(|(hash, _)| *hash);
@@ -134,7 +147,36 @@ impl Owners {
             (None, Anonymous::Reject) => return None,
             (None, Anonymous::As(key)) => self.callers.get(key).copied()?,
         };
-        self.chains.get(caller.index()).copied().flatten()
+        self.holder(caller)?.chain
+    }
+
+    /// What a request may use.
+    pub(crate) fn rights(&self, caller: Option<CallerId>) -> Rights<'_> {
+        let caller = match (caller, &self.anonymous) {
+            (Some(caller), _) => Some(caller),
+            (None, Anonymous::Open) => return Rights::Everything,
+            (None, Anonymous::Reject) => None,
+            (None, Anonymous::As(key)) => self.callers.get(key).copied(),
+        };
+        let holder = caller.and_then(|caller| self.holder(caller));
+        match holder.filter(|holder| holder.chain.is_some()) {
+            Some(holder) => Rights::Only(&holder.permit),
+            None => Rights::Nothing,
+        }
+    }
+
+    /// Every permit, for a successor that renumbers what they name.
+    pub(crate) fn permits_mut(&mut self) -> impl Iterator<Item = &mut Permit> {
+        self.holders.iter_mut().map(|holder| &mut holder.permit)
+    }
+
+    /// The keys by name.
+    pub(crate) const fn callers(&self) -> &BTreeMap<String, CallerId> {
+        &self.callers
+    }
+
+    fn holder(&self, caller: CallerId) -> Option<&Holder> {
+        self.holders.get(caller.index())
     }
 
     fn chain_from(&self, name: &str) -> Chain {
@@ -162,13 +204,21 @@ impl Owners {
 
     fn put_key(&mut self, key: KeyEntry) {
         let chain = Some(self.chain_from(&format!("key {}", key.name)));
-        let next = CallerId(u32::try_from(self.chains.len()).unwrap_or(u32::MAX));
-        let id = *self.callers.entry(key.name).or_insert(next);
-        match self.chains.get_mut(id.index()) {
-            Some(slot) => *slot = chain,
-            None => self.chains.push(chain),
+        let next = CallerId(u32::try_from(self.holders.len()).unwrap_or(u32::MAX));
+        let id = *self.callers.entry(key.name.clone()).or_insert(next);
+        let holder = Holder { name: key.name, chain, permit: key.permit };
+        match self.holders.get_mut(id.index()) {
+            Some(slot) => *slot = holder,
+            None => self.holders.push(holder),
         }
         self.hashes.push((key.sha256, id));
+    }
+}
+
+impl Holder {
+    /// The key is no longer configured.
+    fn gone(&self) -> Self {
+        Self { name: self.name.clone(), chain: None, permit: Permit::default() }
     }
 }
 
@@ -188,12 +238,12 @@ impl Catalog {
     /// The caller whose key has this name, unless it is no longer configured.
     pub fn caller_named(&self, key: &str) -> Option<CallerId> {
         let id = self.owners.callers.get(key).copied()?;
-        self.owners.chains.get(id.index()).copied().flatten().map(|_| id)
+        self.owners.holder(id)?.chain.map(|_| id)
     }
 
     /// The name of a caller's key.
     pub fn key_name(&self, caller: CallerId) -> Option<&str> {
-        self.owners.callers.iter().find(|(_, id)| **id == caller).map(|(name, _)| name.as_str())
+        self.owners.holder(caller).map(|holder| holder.name.as_str())
     }
 
     /// The group that serves what is over an owner's budget.
@@ -225,9 +275,11 @@ mod tests {
             owner("team t", "organisation o"),
         ];
         all.extend(keys.iter().map(|(name, _)| owner(&format!("key {name}"), "team t")));
-        let keys = keys
-            .iter()
-            .map(|(name, hash)| KeyEntry { name: (*name).to_owned(), sha256: [*hash; 32] });
+        let keys = keys.iter().map(|(name, hash)| KeyEntry {
+            name: (*name).to_owned(),
+            sha256: [*hash; 32],
+            permit: Permit::default(),
+        });
         Owners::new(all, keys.collect(), Anonymous::Reject)
     }
 

@@ -5,6 +5,7 @@ use crate::action::{Outcome, Stop};
 use crate::call::Call;
 use crate::catalog::Group;
 use crate::idempotency::Repetition;
+use crate::rejection::Rejection;
 use crate::strategy::{self, Scored};
 use crate::time::Timestamp;
 use crate::trace::{Decision, DecisionResult, TraceEntry, Verdict, VerdictKind};
@@ -42,7 +43,7 @@ impl Walk<'_> {
         let decision = Decision {
             at: self.now,
             group: group.name.clone(),
-            strategy: group.strategy.name().to_owned(),
+            strategy: call.strategy(group).name().to_owned(),
             candidates: self.verdicts(call, visit, mode, group, scratch, chosen),
             by: chosen.map(|choice| choice.pick.by),
             draw: chosen.and_then(|choice| choice.pick.draw),
@@ -64,7 +65,7 @@ impl Walk<'_> {
         let funnel = self.funnel(call, visit, mode.repeat(call));
         let memory = self.memories.get(visit.group.index());
         let scores = memory.map_or_else(Vec::new, |memory| {
-            strategy::scores(group.strategy, &scratch.tier, &self.scene(call, group, memory))
+            strategy::scores(call.strategy(group), &scratch.tier, &self.scene(call, group, memory))
         });
         let verdict = |(place, member): (usize, &crate::catalog::Member)| {
             let examined = funnel.examine(member);
@@ -91,6 +92,8 @@ impl Walk<'_> {
                 rejection: examined.err(),
                 blocked: self.catalog.deployment(member.deployment).blocked.clone(),
                 unknown: funnel.unknown(member.deployment).collect(),
+                unpriced: examined == Err(Rejection::OverPrice)
+                    && funnel.unpriced(member.deployment),
             }
         };
         group.members.iter().enumerate().map(verdict).collect()

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::CallerId;
 use crate::idempotency::IdempotencyKey;
+use crate::preferences::Preferences;
 
 /// The facts of one client request. Hosts build it with the wire crate; scenario files write it out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,15 @@ pub struct Request {
     pub deadline: Option<Duration>,
     /// The client's idempotency key, if it sent one.
     pub idempotency: Option<IdempotencyKey>,
+    /// The path of the request, as in `/v1/chat/completions`, for route rules.
+    pub path: Option<String>,
+    /// Headers and their values, names in lower case, for route rules. Only those of
+    /// [`Catalog::route_headers`](crate::Catalog::route_headers) need be here.
+    pub headers: Vec<(String, String)>,
+    /// A strategy by its configuration name, instead of the group's.
+    pub strategy: Option<String>,
+    /// What the client prefers among those that may serve it, if anything.
+    pub prefer: Option<Box<Preferences>>,
     /// Record a [`Trace`](crate::Trace) of every decision of this call.
     pub trace: bool,
 }
@@ -172,4 +182,33 @@ pub struct Usage {
     pub reasoning: u64,
     /// Not what the provider said but what we reckon.
     pub estimated: bool,
+}
+
+/// Something about a call that its caller should hear of. A closed list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warning {
+    /// The member that was chosen is not known to have a needed capability.
+    UnknownCapability,
+    /// A member without a price was refused because the price is limited.
+    Unpriced,
+    /// What was used is reckoned, not reported.
+    EstimatedUsage,
+    /// The target's protocol cannot hold something that was asked for.
+    LostCapability,
+    /// A strategy was asked for that is not one, or not one to ask for.
+    BadOverride,
+}
+
+impl Warning {
+    /// The name used in traces, scenario files and headers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UnknownCapability => "unknown_capability",
+            Self::Unpriced => "unpriced",
+            Self::EstimatedUsage => "estimated_usage",
+            Self::LostCapability => "lost_capability",
+            Self::BadOverride => "bad_override",
+        }
+    }
 }

@@ -1,9 +1,15 @@
-//! From the name a client sends to a group: exact name, alias, pattern, then `unmatched`.
+//! From the name a client sends to a group.
+//!
+//! A deciding route rule comes first. Then the name itself: a group, an alias, a wildcard group's
+//! pattern, a deployment, `provider/model`, and at last `unmatched`. A name that ends in `:fastest` or
+//! `:cheapest`, and is not known exactly with it, is looked up without it.
 
 use core::slice;
 
-use crate::catalog::{Catalog, Wildcard};
+use crate::catalog::Catalog;
 use crate::id::GroupId;
+use crate::preferences::Sort;
+use crate::route_rules::{Facts, Rule};
 use crate::trace::ResolvedBy;
 
 /// What a requested name stands for. Everything in it is borrowed.
@@ -14,28 +20,107 @@ pub struct Resolution<'a> {
     /// The names on the way from the requested one, the group's last; empty if the requested name
     /// is the group's own.
     pub chain: &'a [String],
-    /// Which rule applied.
+    /// What found it.
     pub by: ResolvedBy,
+    /// The name of the route rule that decided, if one did.
+    pub rule: Option<&'a str>,
+    /// What the name's suffix asks for, if it has one.
+    pub sort: Option<Sort>,
     /// The model name for deployments that take theirs from the request: what a pattern ending in
-    /// `/*` matched, the last name of an alias, else the requested name.
+    /// `/*` matched, what follows a provider's name, the last name of an alias, else the requested
+    /// name.
     pub concrete_model: &'a str,
 }
 
+/// A group name with one `*`, anchored at both ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wildcard {
+    /// What stands before the `*`.
+    pub prefix: String,
+    /// What stands after it.
+    pub suffix: String,
+    /// The group it names.
+    pub group: GroupId,
+}
+
 impl Catalog {
-    /// The group that a requested name stands for. Does not allocate.
+    /// The group that a requested name stands for, route rules aside. Does not allocate.
     pub fn resolve<'a>(&'a self, requested: &'a str) -> Option<Resolution<'a>> {
-        if let Some(name) = self.names.get(requested) {
-            let by = if name.chain.is_empty() { ResolvedBy::Group } else { ResolvedBy::Alias };
-            let concrete_model = name.chain.last().map_or(requested, String::as_str);
-            return Some(Resolution { group: name.group, chain: &name.chain, by, concrete_model });
+        let (name, sort) = self.base_name(requested);
+        let found = self.look_up(name).or_else(|| self.serve_unmatched(name))?;
+        Some(Resolution { sort, ..found })
+    }
+
+    /// The headers that route rules look at, in lower case: all that [`Request::headers`] need hold.
+    ///
+    /// [`Request::headers`]: crate::Request::headers
+    pub fn route_headers(&self) -> &[String] {
+        self.rules.headers()
+    }
+
+    /// The group that serves a request, and the rule that decided it, if one did.
+    pub(crate) fn route<'a>(
+        &'a self,
+        facts: &Facts<'a>,
+    ) -> (Option<Resolution<'a>>, Option<&'a Rule>) {
+        let requested = facts.request.model.as_str();
+        let Some((rule, target)) = self.rules.decides(facts) else {
+            return (self.resolve(requested), None);
+        };
+        let (name, sort) = self.base_name(requested);
+        let mut patterns = self.wildcards.iter().filter(|pattern| pattern.group == target.group);
+        let stripped = patterns.find_map(|pattern| pattern.concrete_model(name));
+        let found = Resolution {
+            group: target.group,
+            chain: &target.chain,
+            by: ResolvedBy::Rule,
+            rule: Some(&rule.name),
+            sort,
+            concrete_model: stripped.unwrap_or(name),
+        };
+        (Some(found), Some(rule))
+    }
+
+    /// A requested name without its suffix, and what that asks for.
+    fn base_name<'n>(&self, requested: &'n str) -> (&'n str, Option<Sort>) {
+        match Sort::split(requested) {
+            Some((base, sort)) if !self.has_exactly(requested) => (base, Some(sort)),
+            _ => (requested, None),
         }
-        let matched = self.wildcards.iter().find_map(|wildcard| {
-            Some((wildcard.group, ResolvedBy::Wildcard, wildcard.concrete_model(requested)?))
+    }
+
+    fn has_exactly(&self, name: &str) -> bool {
+        self.names.contains_key(name) || self.direct.has(name)
+    }
+
+    fn look_up<'a>(&'a self, name: &'a str) -> Option<Resolution<'a>> {
+        if let Some(known) = self.names.get(name) {
+            let by = if known.chain.is_empty() { ResolvedBy::Group } else { ResolvedBy::Alias };
+            let concrete_model = known.chain.last().map_or(name, String::as_str);
+            let plain = self.resolution(known.group, by, concrete_model);
+            return Some(Resolution { chain: &known.chain, ..plain });
+        }
+        let pattern = self.wildcards.iter().find_map(|wildcard| {
+            Some((wildcard.group, ResolvedBy::Wildcard, wildcard.concrete_model(name)?))
         });
-        let unmatched = || Some((self.unmatched?, ResolvedBy::Unmatched, requested));
-        let (group, by, concrete_model) = matched.or_else(unmatched)?;
+        let (group, by, concrete_model) = pattern.or_else(|| self.direct.find(name))?;
+        let found = self.resolution(group, by, concrete_model);
+        let own = self.group(group).name == name;
+        Some(Resolution { chain: if own { &[] } else { found.chain }, ..found })
+    }
+
+    fn serve_unmatched<'a>(&'a self, name: &'a str) -> Option<Resolution<'a>> {
+        Some(self.resolution(self.unmatched?, ResolvedBy::Unmatched, name))
+    }
+
+    fn resolution<'a>(
+        &'a self,
+        group: GroupId,
+        by: ResolvedBy,
+        concrete_model: &'a str,
+    ) -> Resolution<'a> {
         let chain = slice::from_ref(&self.group(group).name);
-        Some(Resolution { group, chain, by, concrete_model })
+        Resolution { group, chain, by, rule: None, sort: None, concrete_model }
     }
 }
 

@@ -24,12 +24,12 @@ use crate::record;
 use crate::rejection::Refusal;
 use crate::request::Request;
 use crate::retry_budget::RetryBudget;
+use crate::steering::Steered;
 use crate::strategy::Memory;
 use crate::time::Timestamp;
-use crate::trace::{Trace, TraceEntry};
+use crate::trace::Trace;
 use crate::walk::{Choice, Scratch, Step, Walk};
 
-use core::iter;
 use core::time::Duration;
 
 /// How long after an attempt's total clock its reservation is given up for lost.
@@ -199,21 +199,13 @@ impl Router {
     }
 
     /// A call that has been resolved and has done nothing yet.
-    pub(crate) fn open(&self, request: Request, seed: Seed, now: Timestamp) -> Call {
-        let resolution = self.catalog.resolve(&request.model);
-        let origin = resolution.as_ref().map(|found| found.group);
+    pub(crate) fn open(&self, mut request: Request, seed: Seed, now: Timestamp) -> Call {
+        let Steered { origin, steering, deadline, entries } = self.catalog.steer(&mut request, now);
         let own = origin
             .map_or(Duration::MAX, |group| self.catalog.group(group).policy.timeouts.deadline);
-        let length = request.deadline.map_or(own, |asked| asked.min(own));
-        let trace = request.trace.then(|| {
-            let resolved = resolution.as_ref().map(|found| TraceEntry::Resolved {
-                at: now,
-                chain: iter::once(&request.model).chain(found.chain).cloned().collect(),
-                by: found.by,
-            });
-            let entries = resolved.into_iter().collect();
-            Box::new(Trace { requested: request.model.clone(), entries })
-        });
+        let length = [request.deadline, deadline].into_iter().flatten().fold(own, Duration::min);
+        let trace =
+            request.trace.then(|| Box::new(Trace { requested: request.model.clone(), entries }));
         let amounts = Amounts {
             requests: 1,
             input: request.input_estimate(),
@@ -224,6 +216,7 @@ impl Router {
             amounts,
             chance: Chance::new(seed),
             deadline: now.plus(length),
+            steering,
             route: Route {
                 revision: self.revision,
                 origin,
@@ -280,13 +273,15 @@ impl Router {
         action
     }
 
-    /// A catalog swap renumbers groups: look the name up again.
+    /// A catalog swap renumbers groups and may change rules: look the request up again.
+    /// What rules have added to it stays.
     fn follow_catalog(&self, call: &mut Call) {
         if call.route.revision == self.revision {
             return;
         }
         call.route.revision = self.revision;
-        call.route.origin = self.catalog.resolve(&call.request.model).map(|found| found.group);
+        let facts = self.catalog.facts(&call.request, call.steering.own_tags);
+        call.route.origin = self.catalog.route(&facts).0.map(|found| found.group);
         if let Some(group) = call.downgraded.and_then(|owner| self.catalog.downgrade(owner)) {
             call.route.origin = Some(group);
         }

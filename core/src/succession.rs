@@ -16,6 +16,14 @@ impl Catalog {
         let providers = self.adopt_providers(previous);
         let deployments = self.adopt_deployments(previous, &providers);
         let renumber = |id: DeploymentId| deployments.get(id.index()).copied().unwrap_or(id);
+        for permit in self.owners.permits_mut() {
+            for id in &mut permit.deployments {
+                *id = renumber(*id);
+            }
+            for id in &mut permit.providers {
+                *id = providers.get(id.index()).copied().unwrap_or(*id);
+            }
+        }
         for member in self.groups.iter_mut().flat_map(|group| &mut group.members) {
             member.deployment = renumber(member.deployment);
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::action::{Stop, WaitReason};
 use crate::failure::FailureKind;
 use crate::rejection::Rejection;
-use crate::request::{Capability, Usage};
+use crate::request::{Capability, Usage, Warning};
 use crate::time::Timestamp;
 
 /// The record of one call, in the order in which things happened.
@@ -30,8 +30,21 @@ pub enum TraceEntry {
         at: Timestamp,
         /// Each name on the way, the requested one first, the group's last.
         chain: Vec<String>,
-        /// Which rule of resolution applied.
+        /// What found the group.
         by: ResolvedBy,
+        /// The route rule that decided, if one did.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        rule: Option<String>,
+        /// The route rules that only added something, in order.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        also: Vec<String>,
+    },
+    /// Something the caller should hear of.
+    Warned {
+        /// When.
+        at: Timestamp,
+        /// What.
+        warning: Warning,
     },
     /// The limits of the caller, and of everything around it, were asked.
     Callers {
@@ -99,16 +112,22 @@ pub enum TraceEntry {
     },
 }
 
-/// Which rule turned the requested name into a group.
+/// What turned the requested name into a group, in the order in which they are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResolvedBy {
+    /// A route rule decided.
+    Rule,
     /// It is a group's name.
     Group,
     /// It is an alias, directly or through others.
     Alias,
     /// A wildcard group's pattern matches it.
     Wildcard,
+    /// It is a deployment's name.
+    Direct,
+    /// It is a provider's name and a model of it.
+    ProviderModel,
     /// Nothing matches; `unmatched` names a group.
     Unmatched,
 }
@@ -163,6 +182,9 @@ pub struct Verdict {
     /// Needed capabilities about which nothing is known of this deployment.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<Capability>,
+    /// It was removed because the price is limited and its own is not known.
+    #[serde(skip_serializing_if = "core::ops::Not::not", default)]
+    pub unpriced: bool,
 }
 
 /// Chosen, admissible, or rejected.
@@ -191,6 +213,8 @@ pub enum ChosenBy {
     Affinity,
     /// The strategy looked whether a member that was measured long ago has changed.
     Exploration,
+    /// It comes first in the request's own order.
+    Order,
     /// The host's own ranking.
     Host,
     /// Its breaker was due for a probe.

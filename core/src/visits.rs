@@ -42,7 +42,7 @@ impl Visits {
         small_window: bool,
     ) -> Option<Visit> {
         if let Some(before) = self.next.checked_sub(1).and_then(|index| self.order.get(index)) {
-            self.grow(walk.catalog.group(before.group), call.route.path, small_window);
+            self.grow(walk.catalog.group(before.group), call, small_window);
         }
         loop {
             let visit = self.order.get(self.next)?;
@@ -50,7 +50,7 @@ impl Visits {
             if Self::open(walk, call, visit) {
                 return Some(visit);
             }
-            self.grow(walk.catalog.group(visit.group), call.route.path, false);
+            self.grow(walk.catalog.group(visit.group), call, false);
         }
     }
 
@@ -63,8 +63,11 @@ impl Visits {
         call.route.fallbacks.contains(visit.group) || call.route.fallback_count < most
     }
 
-    fn grow(&mut self, group: &Group, path: Path, small_window: bool) {
-        match path {
+    fn grow(&mut self, group: &Group, call: &Call, small_window: bool) {
+        if call.request.prefer.as_ref().is_some_and(|prefer| !prefer.allow_fallbacks) {
+            return;
+        }
+        match call.route.path {
             Path::Content => self.add(&group.content_fallbacks, false),
             Path::Context => {
                 self.add(&group.context_fallbacks, true);

@@ -268,14 +268,16 @@ impl Walk<'_> {
         scratch.tier.clear();
         let tier = scratch.survivors.iter().filter(|one| one.member.tier == best);
         scratch.tier.extend(tier);
-        if group.strategy.shares() {
+        let strategy = call.strategy(group);
+        if strategy.shares() {
             strategy::hold_back(&mut scratch.tier, self.fleet, &call.chance, self.now);
         }
         let memory = self.memories.get(visit.group.index())?;
         let mut chance = call.chance.clone();
         let scene = self.scene(call, group, memory);
-        let pick = strategy::first_choice(&scratch.tier, &scene);
-        let pick = match (pick, group.strategy, mode.ranked) {
+        let pick = call.first_preferred(self.catalog, &scratch.tier);
+        let pick = pick.or_else(|| strategy::first_choice(&scratch.tier, &scene));
+        let pick = match (pick, strategy, mode.ranked) {
             (None, Strategy::Host, None) => return Some(Step::Rank),
             (None, Strategy::Host, Some(ranked)) => by_host(ranked, &scratch.tier),
             (pick, ..) => pick,
@@ -284,7 +286,7 @@ impl Walk<'_> {
             Some(pick) => pick,
             None => {
                 let Scratch { tier, work, .. } = scratch;
-                strategy::pick(group.strategy, tier, &scene, work, &mut chance)?
+                strategy::pick(strategy, tier, &scene, work, &mut chance)?
             }
         };
         call.chance = chance;
@@ -321,6 +323,8 @@ impl Walk<'_> {
             catalog: self.catalog,
             fleet: self.fleet,
             request: &call.request,
+            permitted: call.may_use(self.catalog, visit.group),
+            ceilings: call.ceilings(group),
             tags: TagRule::of(self.catalog, group, &call.request),
             larger_than: call.route.floor.map(|floor| Larger { floor, unknown_passes }),
             tried,

@@ -27,16 +27,25 @@ fn line(page: &mut String, text: &str) {
 
 fn write_entry(page: &mut String, requested: &str, entry: &TraceEntry) {
     match entry {
-        TraceEntry::Resolved { chain, by, .. } => {
+        TraceEntry::Resolved { chain, by, rule, also, .. } => {
             let by = match by {
+                ResolvedBy::Rule => "by a route rule",
                 ResolvedBy::Group => "a group",
                 ResolvedBy::Alias => "by alias",
                 ResolvedBy::Wildcard => "by wildcard",
+                ResolvedBy::Direct => "a deployment",
+                ResolvedBy::ProviderModel => "a provider and its model",
                 ResolvedBy::Unmatched => "by `unmatched`",
             };
             let later = chain.iter().map(String::as_str).skip_while(|name| *name == requested);
             let names: Vec<&str> = std::iter::once(requested).chain(later).collect();
             line(page, &format!("{} ({by})", names.join(" -> ")));
+            if let Some(rule) = rule {
+                line(page, &format!("route rule {rule} decided"));
+            }
+            for rule in also {
+                line(page, &format!("route rule {rule} added to it"));
+            }
         }
         TraceEntry::Callers { limits, denied, group, .. } => {
             for reading in limits {
@@ -50,6 +59,7 @@ fn write_entry(page: &mut String, requested: &str, entry: &TraceEntry) {
             }
         }
         TraceEntry::Decision(decision) => write_decision(page, decision),
+        TraceEntry::Warned { warning, .. } => line(page, &format!("warning: {}", warning.name())),
         TraceEntry::Ready { attempt, .. } => line(page, &format!("attempt {attempt} is ready")),
         TraceEntry::Failed { attempt, deployment, kind, retry_after, .. } => {
             let after = retry_after

@@ -14,11 +14,13 @@ use super::names::Names;
 use super::not_built;
 use super::policy::{Affinity, PolicyConfig};
 use super::provider::{ProviderConfig, SCRIPTED_PROVIDER};
+use super::rules;
 use super::secret::SecretRef;
 use super::shares::{tiers, weights};
 use crate::catalog::{
     Catalog, Deployment, Group, Limits, Member, ModelName, PolicyOverride, Provider,
 };
+use crate::direct::DirectNames;
 use crate::id::{GroupId, ProviderId};
 
 /// How long an answer is kept for a repeated idempotency key, unless the policy says.
@@ -37,13 +39,13 @@ struct Builder<'c> {
 pub(crate) fn build(config: &Config, scripted: bool, faults: &Faults) -> Catalog {
     let names = Names::collect(config, faults);
     let builder = Builder { config, names, faults, scripted };
-    builder.check_callers_and_routes();
+    builder.check_callers();
     let (names, wildcards) = builder.names.for_clients(config, faults);
     let providers = config
         .providers
         .iter()
         .map(|provider| Provider { name: provider.name.clone(), limits: provider.limits });
-    Catalog {
+    let catalog = Catalog {
         document: Arc::default(),
         providers: providers.collect(),
         deployments: config.deployments.iter().map(|own| builder.deployment(own)).collect(),
@@ -58,9 +60,13 @@ pub(crate) fn build(config: &Config, scripted: bool, faults: &Faults) -> Catalog
         wildcards,
         unmatched: config.unmatched.as_ref().and_then(|name| builder.group_id(name)),
         owners: super::owners::owners(config, &builder.names),
+        direct: DirectNames::default(),
+        rules: rules::rules(config, &builder.names, faults),
         retry_budget: config.policy.retry_budget(),
         idempotency_window: config.policy.idempotency_window.unwrap_or(IDEMPOTENCY_WINDOW),
-    }
+    };
+    let quiet = Faults::default();
+    catalog.with_direct_names(PolicyConfig::default().resolve(&config.policy, &quiet))
 }
 
 impl Builder<'_> {
@@ -137,10 +143,12 @@ impl Builder<'_> {
             members: self.members(config),
             strategy: config.strategy.unwrap_or_default(),
             affinity: own.affinity.or(self.config.policy.affinity).unwrap_or(Affinity::None),
+            require: config.require.unwrap_or_default(),
             fallbacks,
             context_fallbacks: self.fallbacks(id, &config.context_fallbacks),
             content_fallbacks: self.fallbacks(id, &config.content_fallbacks),
             policy,
+            hidden: false,
         }
     }
 
@@ -182,13 +190,10 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// What routes and callers refer to must exist, whoever reads it later.
-    fn check_callers_and_routes(&self) {
+    /// What callers refer to must exist, whoever reads it later.
+    fn check_callers(&self) {
         let callers = &self.config.callers;
         let has = |names: &[(String, _)], name: &str| names.iter().any(|(known, _)| known == name);
-        for route in self.config.routes.iter().filter_map(|route| route.group.as_ref()) {
-            self.group_id(route);
-        }
         let keys = || callers.keys.iter().map(|(name, _)| name.as_str());
         if let Some(anonymous) = &callers.anonymous
             && !has(&callers.keys, &anonymous.name)

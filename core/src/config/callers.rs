@@ -40,6 +40,9 @@ pub struct Caller {
     pub deployments: Vec<Reference>,
     /// Providers whose models it may name directly.
     pub providers: Vec<Reference>,
+    /// How a member is chosen for it, instead of the group's strategy. A name that is no strategy is
+    /// warned of, and passed over.
+    pub strategy: Option<String>,
     /// Tags its requests carry.
     pub tags: Vec<String>,
     /// Its limits.
@@ -134,6 +137,7 @@ impl Caller {
             groups: map.read("groups", Reference::read_list),
             deployments: map.read("deployments", Reference::read_list).unwrap_or_default(),
             providers: map.read("providers", Reference::read_list).unwrap_or_default(),
+            strategy: map.read("strategy", Value::text),
             tags: map.read("tags", tags).unwrap_or_default(),
             limits: map.get("limits").map(|limits| Limits::read(&limits)).unwrap_or_default(),
             organisation: None,

@@ -37,6 +37,8 @@ impl Reference {
 pub struct Ceilings {
     /// Its 95th percentile of time to the first token.
     pub first_token_p95: Option<Duration>,
+    /// Its 95th percentile of time to the end of an answer.
+    pub total_p95: Option<Duration>,
     /// What the call is estimated to cost, in nano-USD.
     pub price_per_call: Option<u64>,
 }
@@ -45,6 +47,7 @@ impl Ceilings {
     pub(crate) fn read(value: &Value<'_>) -> Self {
         value.fields(|map| Self {
             first_token_p95: map.read("first_token_p95", Value::duration),
+            total_p95: map.read("total_p95", Value::duration),
             price_per_call: map.read("price_per_call", Value::nano_usd),
         })
     }

@@ -141,6 +141,13 @@ fn cost(map: &mut Fields<'_>) -> Strategy {
 /// not send everything to one.
 const BUFFER_PPM: u32 = 100_000;
 
+/// The strategy that a request or a key asks for by name; `None` if there is none of that name, or
+/// if it is the host's, which is not for callers to ask for.
+pub(crate) fn override_strategy(name: &str) -> Option<Strategy> {
+    let (_, strategy) = STRATEGIES.iter().find(|(known, _)| *known == name)?;
+    Some(*strategy).filter(|strategy| *strategy != Strategy::Host)
+}
+
 /// The strategies by name; LiteLLM's names are other words for the same.
 pub(crate) const STRATEGIES: [(&str, Strategy); 18] = [
     ("weighted", Strategy::Weighted),

@@ -35,7 +35,9 @@ mod policy;
 mod provider;
 mod reader;
 mod resolve_policy;
+mod rights;
 mod route;
+mod rules;
 mod secret;
 mod server;
 mod shares;
@@ -54,6 +56,7 @@ pub use document::{Alias, Config};
 pub use duties::Duty;
 pub use fault::ConfigFault;
 pub(crate) use fault::Faults;
+pub(crate) use group::override_strategy;
 pub use group::{GroupConfig, MemberConfig};
 pub use not_built::NotBuilt;
 pub use policy::{

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::common::Reference;
 use super::document::{Alias, Config};
 use super::fault::Faults;
-use crate::catalog::{Name, Wildcard};
+use crate::catalog::Name;
 use crate::id::{DeploymentId, GroupId, ProviderId};
+use crate::resolution::Wildcard;
 
 /// Every name that a reference may mean.
 #[derive(Debug)]
@@ -46,12 +47,17 @@ impl<'c> Names<'c> {
 
     /// The group that a reference means, directly or through aliases; a fault if there is none.
     pub(crate) fn group(&self, reference: &Reference, faults: &Faults) -> Option<GroupId> {
+        self.meant(reference, faults).map(|name| name.group)
+    }
+
+    /// The same, with the names on the way to it.
+    pub(crate) fn meant(&self, reference: &Reference, faults: &Faults) -> Option<Name> {
         if let Some(&group) = self.groups.get(reference.name.as_str()) {
-            return Some(group);
+            return Some(Name { group, chain: Vec::new() });
         }
         if let Some((_, alias)) = self.aliases.get(reference.name.as_str()) {
             // An alias that leads nowhere is a fault of its own.
-            return self.follow(alias).ok().map(|name| name.group);
+            return self.follow(alias).ok();
         }
         faults.add_unknown(&reference.place, "group", &reference.name, self.known_groups());
         None

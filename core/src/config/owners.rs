@@ -4,6 +4,7 @@ use super::callers::{Budget, BudgetWindow, Caller};
 use super::document::Config;
 use super::fault::Faults;
 use super::names::Names;
+use super::rights::Teams;
 use crate::calendar::{CalendarUnit, Zone};
 use crate::money::{BudgetPolicy, Window};
 use crate::owners::{Anonymous, KeyEntry, Owner, Owners};
@@ -30,9 +31,11 @@ pub(crate) fn owners(config: &Config, names: &Names<'_>) -> Owners {
         let within = key.team.as_ref().map(|team| format!("team {}", team.name));
         all.push(own("key", name, &key.caller, within));
     }
+    let teams = Teams::of(config, names);
     let entry = |(name, key): &(String, super::callers::Key)| KeyEntry {
         name: name.clone(),
         sha256: bytes(&key.sha256),
+        permit: teams.permit(key),
     };
     let anonymous = match &callers.anonymous {
         Some(key) => Anonymous::As(key.name.clone()),

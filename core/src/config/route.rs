@@ -1,9 +1,11 @@
 //! `routes`: rules that see the requested name before anything else.
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use super::common::{Ceilings, Reference};
 use super::deployment::tags;
+use super::fault::Place;
 use super::group::strategy;
 use super::reader::Value;
 use crate::catalog::Strategy;
@@ -28,6 +30,7 @@ pub struct Route {
     pub tags: Vec<String>,
     /// The request's deadline.
     pub deadline: Option<Duration>,
+    pub(crate) place: Place,
 }
 
 /// Which requests a rule is for: all that is set must hold.
@@ -35,10 +38,14 @@ pub struct Route {
 pub struct RouteMatch {
     /// The requested model; may hold one `*`.
     pub model: Option<String>,
-    /// The path of the request.
+    /// The path of the request; may hold one `*`.
     pub path: Option<String>,
-    /// Headers and their values.
+    /// The caller's key.
+    pub key: Option<Reference>,
+    /// Headers, names in lower case, and their values, each of which may hold one `*`.
     pub headers: Vec<(String, String)>,
+    /// Tags that the request carries, all of them.
+    pub tags: Vec<String>,
 }
 
 impl Route {
@@ -54,6 +61,7 @@ impl Route {
             priority: map.read("priority", |word| word.choice("priority", &PRIORITIES)),
             tags: map.read("tags", tags).unwrap_or_default(),
             deadline: map.read("deadline", Value::duration),
+            place: value.place().clone(),
         })
     }
 }
@@ -61,23 +69,40 @@ impl Route {
 impl RouteMatch {
     fn read(value: &Value<'_>) -> Self {
         value.fields(|map| Self {
-            model: map.read("model", |model| {
-                let text = model.text()?;
-                if text.matches('*').count() > 1 {
-                    model.fault("has more than one `*`");
-                }
-                Some(text)
-            }),
-            path: map.read("path", Value::text),
+            model: map.read("model", pattern),
+            path: map.read("path", pattern),
+            key: map.read("key", Reference::read),
             headers: map.get("headers").map(|all| headers(&all)).unwrap_or_default(),
+            tags: map.read("tags", tags).unwrap_or_default(),
         })
     }
 }
 
-fn headers(value: &Value<'_>) -> Vec<(String, String)> {
-    let all = value.named(|_, header| header.text());
-    all.into_iter().filter_map(|(name, text)| text.map(|text| (name, text))).collect()
+fn pattern(value: &Value<'_>) -> Option<String> {
+    let text = value.text()?;
+    if text.matches('*').count() > 1 {
+        value.fault("has more than one `*`");
+    }
+    Some(text)
 }
+
+/// Reads headers; their names are the same in any case.
+fn headers(value: &Value<'_>) -> Vec<(String, String)> {
+    let mut seen = BTreeSet::new();
+    let all = value.named(|name, header| {
+        if CREDENTIALS.iter().any(|credential| name.eq_ignore_ascii_case(credential)) {
+            header.fault("is a credential: match a `key` instead");
+        }
+        if !seen.insert(name.to_ascii_lowercase()) {
+            header.fault("stands here twice: case makes no other header");
+        }
+        pattern(header)
+    });
+    all.into_iter().filter_map(|(name, text)| Some((name.to_ascii_lowercase(), text?))).collect()
+}
+
+/// Headers whose values must not come into traces and journals.
+const CREDENTIALS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "x-api-key"];
 
 const PRIORITIES: [(&str, Priority); 2] =
     [("interactive", Priority::Interactive), ("batch", Priority::Batch)];

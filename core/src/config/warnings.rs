@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::document::Config;
-use super::group::GroupConfig;
+use super::fault::shown;
+use super::group::{GroupConfig, override_strategy};
 use crate::catalog::{Catalog, Group, Strategy};
+use crate::route_rules::Rule;
 
 /// Something valid that hardly does what was meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigWarning {
     /// Where.
     pub path: String,
-    /// Its name: `provider_blocked`, `unused_deployment`, `all_drained`, `weight_ignored` or
-    /// `order_missing`.
+    /// Its name: `provider_blocked`, `unused_deployment`, `all_drained`, `weight_ignored`,
+    /// `order_missing`, `unpriced`, `unreachable_route`, `idle_route` or `bad_override`.
     pub name: &'static str,
     /// What follows from it.
     pub message: String,
@@ -33,7 +35,7 @@ pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning>
             });
         }
     }
-    let members = catalog.groups.iter().flat_map(|group| &group.members);
+    let members = catalog.groups().flat_map(|(_, group)| &group.members);
     let used: BTreeSet<_> = members.map(|member| member.deployment).collect();
     for (id, deployment) in catalog.deployments() {
         let config = config.deployments.get(id.index()).filter(|_| !used.contains(&id));
@@ -41,14 +43,70 @@ pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning>
             all.push(ConfigWarning {
                 path: config.place.path().to_owned(),
                 name: "unused_deployment",
-                message: format!("`{}` is in no group: nothing is sent to it", deployment.name),
+                message: format!(
+                    "`{}` is in no group: only calls that name it reach it",
+                    deployment.name
+                ),
             });
         }
     }
     for (config, group) in config.groups.iter().zip(&catalog.groups) {
         about_group(config, group, &mut all);
+        about_prices(config, group, catalog, &mut all);
     }
+    about_routes(config, catalog, &mut all);
+    about_callers(config, &mut all);
     all
+}
+
+fn about_prices(
+    config: &GroupConfig,
+    group: &Group,
+    catalog: &Catalog,
+    all: &mut Vec<ConfigWarning>,
+) {
+    let members = group.members.iter().map(|member| catalog.deployment(member.deployment));
+    let unpriced = members.filter(|own| own.price.is_none()).map(|own| own.name.as_str());
+    let unpriced: Vec<&str> = unpriced.collect();
+    if group.require.price_per_call.is_some() && !unpriced.is_empty() {
+        let message = format!(
+            "the price is limited and these have none, so nothing is sent to them: {}",
+            unpriced.join(", ")
+        );
+        let path = config.place.path().to_owned();
+        all.push(ConfigWarning { path, name: "unpriced", message });
+    }
+}
+
+fn about_routes(config: &Config, catalog: &Catalog, all: &mut Vec<ConfigWarning>) {
+    let mut warn = |rule: &Rule, name, message| {
+        let route = config.routes.iter().find(|route| route.name == rule.name);
+        let path = route.map_or("routes", |route| route.place.path()).to_owned();
+        all.push(ConfigWarning { path, name, message });
+    };
+    for (rule, earlier) in catalog.rules.unreachable() {
+        let message = format!("no call reaches `{}`: `{}` takes them all", rule.name, earlier.name);
+        warn(rule, "unreachable_route", message);
+    }
+    for rule in catalog.rules.idle() {
+        let message = format!("`{}` has no group and adds nothing", rule.name);
+        warn(rule, "idle_route", message);
+    }
+}
+
+fn about_callers(config: &Config, all: &mut Vec<ConfigWarning>) {
+    let teams = config.callers.teams.iter().map(|(name, team)| ("teams", name, team));
+    let keys = config.callers.keys.iter().map(|(name, key)| ("keys", name, &key.caller));
+    for (section, name, caller) in teams.chain(keys) {
+        let strategy = caller.strategy.as_deref();
+        if let Some(word) = strategy.filter(|word| override_strategy(word).is_none()) {
+            all.push(ConfigWarning {
+                path: format!("callers.{section}.{}.strategy", shown(name)),
+                name: "bad_override",
+                message: format!("`{}` is no strategy a caller may have: ignored", shown(word)),
+            });
+        }
+    }
 }
 
 fn about_group(config: &GroupConfig, group: &Group, all: &mut Vec<ConfigWarning>) {

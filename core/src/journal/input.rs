@@ -14,6 +14,7 @@ use crate::time::Timestamp;
 
 /// One input. The order of the variants is the format's: a new one goes last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, and most hold a request")]
 pub enum Input<'a> {
     /// A configuration's document, for later records to refer to by its number, from 0.
     Document(Cow<'a, [u8]>),

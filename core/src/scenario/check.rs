@@ -108,6 +108,15 @@ pub(super) fn call(expect: &CallExpect, got: &CallReport, path: &str) -> Vec<Dif
     }
     let expected = expect.warnings.as_ref().map(|names| sorted(names));
     check.same("warnings", expected, Some(sorted(&got.warnings)));
+    if let Some(rule) = &expect.rule
+        && !got.rules.contains(rule)
+    {
+        check.differs(
+            "rule",
+            rule,
+            if got.rules.is_empty() { "none".into() } else { got.rules.join(", ") },
+        );
+    }
     check.same("group", expect.group.as_ref(), got.group.as_ref());
     check.within("fallbacks", expect.fallbacks, Some(got.fallbacks.into()));
     check.same("committed", expect.committed, Some(got.committed));

@@ -26,10 +26,8 @@ const fn keys(section: Section) -> &'static [&'static str] {
     match section {
         Section::Top => &["replicas"],
         Section::Stretch => &["capacity"],
-        Section::Call => {
-            &["poisson", "trace", "headers", "path", "key", "strategy", "commit", "prefer"]
-        }
-        Section::CallExpect => &["rule", "cost"],
+        Section::Call => &["poisson", "trace", "commit"],
+        Section::CallExpect => &["cost"],
         Section::Control => &["store", "partition", "skew", "replica"],
         Section::RunExpect => &["cost"],
         Section::State => &["replica"],

@@ -95,6 +95,8 @@ pub(super) struct CallExpect {
     pub(super) rejected: Vec<(String, &'static str)>,
     /// Exactly these, in any order.
     pub(super) warnings: Option<Vec<&'static str>>,
+    /// A route rule that must have applied.
+    pub(super) rule: Option<String>,
     pub(super) group: Option<String>,
     pub(super) fallbacks: Option<Range<u64>>,
     pub(super) committed: Option<bool>,

@@ -11,6 +11,7 @@ use crate::catalog::Catalog;
 use crate::id::DeploymentId;
 use crate::idempotency::Repetition;
 use crate::rejection::{Candidate, RefusalReason};
+use crate::request::Warning;
 use crate::time::{Timestamp, micros, whole_seconds};
 use crate::trace::{Decision, Trace, TraceEntry, VerdictKind};
 
@@ -134,8 +135,13 @@ impl Record {
     /// Keeps the trace and what it says about the members.
     fn keep(&mut self, trace: Option<Trace>) {
         for entry in trace.iter().flat_map(|trace| &trace.entries) {
-            if let TraceEntry::Decision(decision) = entry {
-                self.decided(decision);
+            match entry {
+                TraceEntry::Decision(decision) => self.decided(decision),
+                TraceEntry::Resolved { rule, also, .. } => {
+                    self.report.rules = rule.iter().chain(also).cloned().collect();
+                }
+                TraceEntry::Warned { warning, .. } => self.warn(*warning),
+                _ => {}
             }
         }
         self.report.trace = trace;
@@ -147,10 +153,18 @@ impl Record {
                 self.report.rejected.insert(verdict.deployment.clone(), rejection.name());
             }
             let chosen = matches!(verdict.verdict, VerdictKind::Chosen | VerdictKind::Probe);
-            let warning = "unknown_capability";
-            if chosen && !verdict.unknown.is_empty() && !self.report.warnings.contains(&warning) {
-                self.report.warnings.push(warning);
+            if chosen && !verdict.unknown.is_empty() {
+                self.warn(Warning::UnknownCapability);
             }
+            if verdict.unpriced {
+                self.warn(Warning::Unpriced);
+            }
+        }
+    }
+
+    fn warn(&mut self, warning: Warning) {
+        if !self.report.warnings.contains(&warning.name()) {
+            self.report.warnings.push(warning.name());
         }
     }
 }

@@ -69,6 +69,9 @@ pub struct CallReport {
     /// The group through which it was last chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// The route rules that applied, the deciding one first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
     /// Every attempt, in order.
     pub attempts: Vec<AttemptReport>,
     /// Groups visited beyond the first.

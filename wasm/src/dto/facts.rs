@@ -79,6 +79,7 @@ impl From<RequestDto> for Request {
                 body: halves(body),
             }),
             trace: dto.trace,
+            ..Self::default()
         }
     }
 }

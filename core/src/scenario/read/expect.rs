@@ -32,6 +32,7 @@ pub(super) fn call_expect(value: &Value<'_>, names: &Names) -> Option<CallExpect
             }),
             warnings: fields
                 .read("warnings", |value| value.list(|item| word(item, "warning", &WARNINGS))),
+            rule: fields.read("rule", Value::text),
             group: fields.read("group", |value| names.group(value)),
             fallbacks: fields.read("fallbacks", counts),
             committed: fields.read("committed", Value::bool),

@@ -3,6 +3,7 @@
 mod call;
 mod control;
 mod expect;
+mod request;
 mod time;
 mod upstream;
 
@@ -16,6 +17,7 @@ use super::upstream::Script;
 use crate::catalog::Catalog;
 use crate::chance::Seed;
 use crate::config::{Config, ConfigFault, Faults, Fields, Loaded, Value};
+use crate::id::CallerId;
 use crate::node::Node;
 
 /// The catalogs of the controls that reload, in order; `None` where one is at fault.
@@ -132,16 +134,20 @@ impl Configs<'_> {
 struct Names {
     deployments: Vec<String>,
     groups: Vec<String>,
+    /// The keys of the config that the run begins with.
+    keys: BTreeMap<String, CallerId>,
     /// Whether every config was sound; else any name may be one of theirs.
     sound: bool,
 }
 
 impl Names {
     fn of<'c>(catalogs: impl Iterator<Item = &'c Arc<Catalog>>, sound: bool) -> Self {
-        let mut names = Self { deployments: Vec::new(), groups: Vec::new(), sound };
+        let mut catalogs = catalogs.peekable();
+        let keys = catalogs.peek().map(|first| first.owners.callers().clone()).unwrap_or_default();
+        let mut names = Self { deployments: Vec::new(), groups: Vec::new(), keys, sound };
         for catalog in catalogs {
             names.deployments.extend(catalog.deployments().map(|(_, d)| d.name.clone()));
-            names.groups.extend(catalog.groups().map(|(_, g)| g.name.clone()));
+            names.groups.extend(catalog.groups.iter().map(|group| group.name.clone()));
         }
         for list in [&mut names.deployments, &mut names.groups] {
             list.sort();
@@ -165,6 +171,15 @@ impl Names {
         }
         value.unknown("deployment", &name, self.deployments());
         None
+    }
+
+    fn caller(&self, value: &Value<'_>) -> Option<CallerId> {
+        let name = value.text()?;
+        let found = self.keys.get(&name).copied();
+        if found.is_none() && self.sound {
+            value.unknown("key", &name, self.keys.keys().map(String::as_str));
+        }
+        found
     }
 
     fn group(&self, value: &Value<'_>) -> Option<String> {
