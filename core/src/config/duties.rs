@@ -4,7 +4,7 @@
 
 use super::callers::Callers;
 use super::document::Config;
-use super::policy::{Commit, PolicyConfig};
+use super::policy::{Affinity, Commit, PolicyConfig};
 use super::storage::Store;
 
 /// Something a host has to do for a key of the configuration to have its effect.
@@ -28,6 +28,8 @@ pub enum Duty {
     Idempotency,
     /// Perform active probes.
     Probes,
+    /// Give the core the hashes of a prompt's beginning.
+    Prefixes,
 }
 
 impl Duty {
@@ -41,7 +43,7 @@ impl Duty {
             | Self::UsageLog
             | Self::Store
             | Self::Journal => true,
-            Self::Commit | Self::Idempotency | Self::Probes => false,
+            Self::Commit | Self::Idempotency | Self::Probes | Self::Prefixes => false,
         }
     }
 }
@@ -83,6 +85,8 @@ impl Config {
 fn policy_duties(policy: &PolicyConfig, path: &str, ask: &mut impl FnMut(bool, Duty, &str)) {
     let commit = policy.commit.is_some_and(|commit| commit != Commit::FirstContent);
     ask(commit, Duty::Commit, &format!("{path}.commit"));
+    let prefixes = policy.affinity == Some(Affinity::Prefix);
+    ask(prefixes, Duty::Prefixes, &format!("{path}.affinity"));
     let idempotency = policy.idempotency_window.is_some();
     ask(idempotency, Duty::Idempotency, &format!("{path}.idempotency"));
     ask(policy.probe_every.is_some(), Duty::Probes, &format!("{path}.probe"));
@@ -102,7 +106,7 @@ mod tests {
     #[test]
     fn each_key_names_its_duty_and_its_place() {
         let node = yaml_node(
-            "{ groups: { g: { members: [ { id: a, probe: { every: 5s } } ], commit: complete } },
+            "{ groups: { g: { affinity: { by: prefix }, members: [ { id: a, probe: { every: 5s } } ], commit: complete } },
                policy: { idempotency: { window: 1m } } }",
         );
         let duties = Config::load_scenario(&node).map(|loaded| loaded.config.duties());
@@ -111,6 +115,7 @@ mod tests {
             [
                 (Duty::Idempotency, "policy.idempotency".to_owned()),
                 (Duty::Commit, "groups.g.commit".to_owned()),
+                (Duty::Prefixes, "groups.g.affinity".to_owned()),
                 (Duty::Probes, "deployments.a.probe".to_owned()),
             ]
         );

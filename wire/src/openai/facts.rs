@@ -59,6 +59,8 @@ pub fn read_chat(body: &[u8]) -> Result<ChatRequest, RequestFault> {
         tools_tokens: top.tools.tokens + top.functions.tokens + top.schema.tokens,
         max_output_tokens: top.max_completion_tokens.or(top.max_tokens),
         needs,
+        user: top.user,
+        session: top.session,
         ..Request::default()
     };
     Ok(ChatRequest { facts, body })
@@ -81,6 +83,9 @@ struct TopLevel {
     max_completion_tokens: Option<u64>,
     max_tokens: Option<u64>,
     choices: Option<u64>,
+    user: Option<String>,
+    /// `prompt_cache_key`: what the client itself says belongs together.
+    session: Option<String>,
 }
 
 /// Definitions that take part of the context window.
@@ -88,6 +93,16 @@ struct TopLevel {
 struct Definitions {
     some: bool,
     tokens: u64,
+}
+
+/// A short text that keeps calls together. Anything else is the provider's to judge.
+fn label(json: &mut Skimmer<'_>) -> Result<Option<String>, Flaw> {
+    if json.kind()? != Kind::String {
+        json.skip()?;
+        return Ok(None);
+    }
+    let text = json.string()?.decode().into_owned();
+    Ok((!text.is_empty() && text.len() <= MAX_MODEL_NAME).then_some(text))
 }
 
 impl TopLevel {
@@ -124,6 +139,8 @@ impl TopLevel {
                 self.max_completion_tokens = whole_number(json, "max_completion_tokens")?;
             }
             "max_tokens" => self.max_tokens = whole_number(json, "max_tokens")?,
+            "user" => self.user = label(json)?,
+            "prompt_cache_key" => self.session = label(json)?,
             "n" => self.choices = whole_number(json, "n")?,
             _ => {
                 json.skip()?;
@@ -259,6 +276,16 @@ mod tests {
 
     fn fault(body: &str) -> String {
         read_chat(body.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn who_it_is_for_and_what_it_belongs_to() {
+        let labelled = with(r#""user":"u1","prompt_cache_key":"s-\u0031""#);
+        assert_eq!(labelled.user.as_deref(), Some("u1"));
+        assert_eq!(labelled.session.as_deref(), Some("s-1"));
+        for odd in [r#""user":7"#, r#""user":null"#, r#""user":"""#] {
+            assert_eq!(with(odd).user, None, "{odd}");
+        }
     }
 
     #[test]
