@@ -18,12 +18,14 @@ use crate::walk::{Scratch, Step};
 
 impl Router {
     /// What would become of this request, and why: the record of a call that is never made.
-    /// Reserves nothing and moves no counter.
+    /// Reserves nothing and moves no counter. Without a caller this is the operator's view: nobody's
+    /// limits and budgets apply.
     pub fn explain(&self, request: &Request, seed: Seed, now: Timestamp) -> Trace {
         let now = now.max(self.latest);
         let request = Request { trace: true, ..request.clone() };
         let mut call = self.open(request, seed, now);
-        match self.ask(&mut call, now) {
+        let asked = if call.request.caller.is_some() { self.ask(&mut call, now) } else { Ok(None) };
+        match asked {
             Ok(hold) => call.hold = hold.map(|hold| (Hold { money: 0, ..hold }, None)),
             Err(refusal) => {
                 let outcome = Outcome::Refused(refusal);

@@ -40,7 +40,7 @@ groups:
   g: { members: [ { deployment: east, order: 1 }, { deployment: west, order: 2 } ] }
   solo: { members: [ east ] }
 policy:
-  timeouts: { connect: 800ms, first_token: 600ms, answer: 6s, idle: 500ms, total: 12s, deadline: 15s }
+  timeouts: { connect: 3s, first_token: 2s, answer: 8s, idle: 1s, total: 12s, deadline: 15s }
 "#;
 
 impl Bench {
