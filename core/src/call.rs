@@ -22,6 +22,8 @@ use crate::trace::{Trace, TraceEntry};
 pub struct Call {
     pub(crate) id: CallId,
     pub(crate) request: Request,
+    /// An operator asks what would become of it: nobody's rights apply.
+    pub(crate) operator: bool,
     /// What one attempt is expected to use, before it is known where.
     pub(crate) amounts: Amounts,
     pub(crate) chance: Chance,

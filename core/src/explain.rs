@@ -24,7 +24,8 @@ impl Router {
         let now = now.max(self.latest);
         let request = Request { trace: true, ..request.clone() };
         let mut call = self.open(request, seed, now);
-        let asked = if call.request.caller.is_some() { self.ask(&mut call, now) } else { Ok(None) };
+        call.operator = call.request.caller.is_none();
+        let asked = if call.operator { Ok(None) } else { self.ask(&mut call, now) };
         match asked {
             Ok(hold) => call.hold = hold.map(|hold| (Hold { money: 0, ..hold }, None)),
             Err(refusal) => {

@@ -212,6 +212,7 @@ impl Router {
             output: request.max_output_tokens.unwrap_or(OUTPUT_GUESS),
         };
         Call {
+            operator: false,
             id: CallId(self.calls),
             amounts,
             chance: Chance::new(seed),

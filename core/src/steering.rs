@@ -127,7 +127,9 @@ impl Call {
     /// Whether its caller may use a group, or a budget of the caller's sends it there.
     pub(crate) fn may_use(&self, catalog: &Catalog, group: GroupId) -> bool {
         let instead = self.downgraded.and_then(|owner| catalog.downgrade(owner));
-        instead == Some(group) || catalog.rights(self.request.caller).allow(catalog, group)
+        self.operator
+            || instead == Some(group)
+            || catalog.rights(self.request.caller).allow(catalog, group)
     }
 
     /// The first of the request's own order that is in the tier.
