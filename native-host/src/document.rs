@@ -86,11 +86,10 @@ fn options() -> serde_saphyr::Options {
 
 /// Finds a secret.
 fn lookup(reference: &SecretRef) -> Option<String> {
-    match reference {
-        SecretRef::Env(name) => std::env::var(name).ok(),
-        SecretRef::File(path) => {
-            let text = std::fs::read_to_string(path).ok()?;
-            Some(text.trim_end_matches(['\r', '\n']).to_owned())
-        }
-    }
+    let text = match reference {
+        SecretRef::Env(name) => std::env::var(name).ok()?,
+        SecretRef::File(path) => std::fs::read_to_string(path).ok()?,
+    };
+    // A line end is not part of it: files have one, and variables that were filled from files.
+    Some(text.trim_end_matches(['\r', '\n']).to_owned())
 }

@@ -1,10 +1,11 @@
 //! `providers`: where to call and how to speak.
 
+use core::net::Ipv6Addr;
 use core::time::Duration;
 
 use super::fault::{Place, shown};
 use super::reader::{Fields, Value};
-use super::secret::{Found, Secret, SecretRef, Secrets};
+use super::secret::{Found, Secret, SecretRef, Secrets, is_header_text};
 use crate::catalog::Limits;
 
 /// A protocol that a provider speaks.
@@ -158,6 +159,18 @@ impl MockConfig {
     }
 }
 
+/// Headers that say how a message is sent, not what it says.
+const FRAMING: [&str; 8] = [
+    "connection",
+    "content-length",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
 /// Keys that only some protocols have a use for.
 fn check(map: &mut Fields<'_>, protocol: Protocol) {
     if protocol == Protocol::Azure && !map.has("base_url") {
@@ -175,7 +188,8 @@ fn check(map: &mut Fields<'_>, protocol: Protocol) {
     }
 }
 
-/// An absolute address. It may not carry credentials, so a faulty one is not repeated when it does.
+/// An absolute address. It may carry neither credentials nor a query, where keys stand too, so one
+/// that does is not repeated.
 fn base_url(value: &Value<'_>) -> Option<String> {
     let text = value.text()?;
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
@@ -184,14 +198,31 @@ fn base_url(value: &Value<'_>) -> Option<String> {
         value.fault("must not carry credentials; use `api_key` or `headers`");
         return None;
     }
-    let sound = host.is_some_and(|host| !host.is_empty())
-        && !text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '?' || c == '#');
+    if text.contains(['?', '#']) {
+        value.fault("must end with its path: a query or a fragment has no place behind it");
+        return None;
+    }
+    let sound =
+        host.is_some_and(is_host) && !text.contains(|c: char| c.is_whitespace() || c.is_control());
     if !sound {
         let text = shown(&text);
         value.fault(format!("`{text}` is not an address, such as https://api.example.com/v1"));
         return None;
     }
     Some(text.trim_end_matches('/').to_owned())
+}
+
+/// A name or an address of a machine, perhaps with a port.
+fn is_host(text: &str) -> bool {
+    let (name_is_sound, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, rest)) => (address.parse::<Ipv6Addr>().is_ok(), rest),
+        None => {
+            let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
+            (!name.is_empty() && !name.contains(['[', ']', '\\', '<', '>', '"', '^', '`']), port)
+        }
+    };
+    let port_is_sound = port.strip_prefix(':').is_none_or(|port| port.parse::<u16>().is_ok());
+    name_is_sound && port_is_sound && (port.is_empty() || port.starts_with(':'))
 }
 
 fn headers(value: &Value<'_>, secrets: Secrets<'_>) -> Vec<(String, Secret)> {
@@ -203,10 +234,12 @@ fn headers(value: &Value<'_>, secrets: Secrets<'_>) -> Vec<(String, Secret)> {
         if !name.chars().all(token) {
             header.fault("is not the name of a header");
         }
+        if FRAMING.iter().any(|framing| name.eq_ignore_ascii_case(framing)) {
+            header.fault("is for whoever sends the request to set; leave it out");
+        }
         let text = secrets.read_text(header);
-        if text.as_ref().is_some_and(|text| text.expose().contains(|c: char| c.is_ascii_control()))
-        {
-            header.fault("holds a control character, which no header may");
+        if text.as_ref().is_some_and(|text| !is_header_text(text.expose())) {
+            header.fault("holds a character that no header may: use printable ASCII");
         }
         text
     });

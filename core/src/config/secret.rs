@@ -50,6 +50,11 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// Whether a header can carry it.
+pub(crate) fn is_header_text(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
+}
+
 /// How secrets are found while a document is read.
 #[derive(Clone, Copy)]
 pub(crate) enum Secrets<'a> {
@@ -85,6 +90,13 @@ impl Secrets<'_> {
             Self::Lookup(lookup) => lookup(&reference).filter(|text| !text.is_empty()),
         };
         match found {
+            // Most secrets are sent in a header.
+            Some(text) if !is_header_text(&text) => {
+                value.fault(format!(
+                    "{reference} holds a character that no header may: use printable ASCII"
+                ));
+                None
+            }
             Some(text) => Some(Found::Present(Secret(text))),
             None if optional => Some(Found::Absent(reference)),
             None => {

@@ -110,3 +110,58 @@ groups: {{ g: {{ members: [d] }} }}"
     assert_eq!(faults[0].path, "providers.p.api_key");
     assert_eq!(faults.len(), 1);
 }
+
+#[test]
+fn an_address_that_nobody_can_call_is_a_fault() {
+    let fault = |address: &str| {
+        let text = format!(
+            "version: 1\nproviders: {{ p: {{ protocol: openai, base_url: '{address}' }} }}"
+        );
+        load(&text).err().unwrap_or_default().concat()
+    };
+    for address in [
+        "http://h:99999/v1",
+        "http://h:/v1",
+        "http://[::1/v1",
+        "http://[::g]/v1",
+        "http://[::1]x/v1",
+        "http://:80/v1",
+    ] {
+        assert!(fault(address).contains("is not an address"), "{address}: {}", fault(address));
+    }
+    for address in ["http://[::1]:9/v1", "http://[::1]/v1", "https://h.example:65535", "http://h/"]
+    {
+        assert_eq!(fault(address), "", "{address}");
+    }
+    for address in ["https://h/v1?key=hunter2", "https://h#hunter2"] {
+        assert!(fault(address).contains("must end with its path"), "{}", fault(address));
+        assert!(!fault(address).contains("hunter2"), "{}", fault(address));
+    }
+}
+
+#[test]
+fn what_cannot_stand_in_a_header_is_a_fault_that_does_not_repeat_it() {
+    let text = "version: 1
+providers:
+  p:
+    protocol: openai
+    api_key: { env: KEY }
+    headers: { x-a: { env: KEY }, x-b: \"caf\u{e9}\", Host: h, content-length: '5' }";
+    let node = yaml_node(text);
+    let faults =
+        Config::load(&node, &|_| Some("hunter2\nhunter3".to_owned())).err().unwrap_or_default();
+    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        faults,
+        [
+            "providers.p.api_key: environment variable `KEY` holds a character that no header may: \
+             use printable ASCII",
+            "providers.p.headers.x-a: environment variable `KEY` holds a character that no header \
+             may: use printable ASCII",
+            "providers.p.headers.x-b: holds a character that no header may: use printable ASCII",
+            "providers.p.headers.Host: is for whoever sends the request to set; leave it out",
+            "providers.p.headers.content-length: is for whoever sends the request to set; leave it \
+             out",
+        ]
+    );
+}
