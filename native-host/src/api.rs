@@ -1,6 +1,7 @@
 //! The API for clients: which path means what.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
@@ -14,6 +15,10 @@ use crate::gateway::Gateway;
 use crate::intake::{self, IntakeError};
 use crate::reply;
 use crate::upstream::Question;
+
+/// How long the rest of a body that is too large is taken and dropped, as long as it is not more than
+/// twice what is allowed.
+const REST_TIME: Duration = Duration::from_secs(10);
 
 /// What a path names.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,6 +52,11 @@ impl<'a> Place<'a> {
     }
 }
 
+/// Whoever may GET may ask for the head alone.
+fn permits(right: &Method, asked: &Method) -> bool {
+    right == asked || (right == Method::GET && asked == Method::HEAD)
+}
+
 /// Answers one request.
 ///
 /// # Errors
@@ -59,7 +69,7 @@ pub(crate) async fn answer(
     let place = Place::of(head.uri.path());
     match place.method() {
         None => return Ok(nowhere(head.uri.path())),
-        Some(method) if method != head.method => return Ok(wrong_method(&method)),
+        Some(method) if !permits(&method, &head.method) => return Ok(wrong_method(&method)),
         Some(_) => {}
     }
     match place {
@@ -73,11 +83,16 @@ pub(crate) async fn answer(
     }
 }
 
-async fn chat(body: Incoming, gateway: Arc<Gateway>) -> Result<Response<OutBody>, Cut> {
-    let bytes = match timeout(gateway.body_time, intake::read(body, gateway.max_body)).await {
+async fn chat(mut body: Incoming, gateway: Arc<Gateway>) -> Result<Response<OutBody>, Cut> {
+    let limit = gateway.max_body;
+    let bytes = match timeout(gateway.body_time, intake::read(&mut body, limit)).await {
         Ok(Ok(bytes)) => bytes,
-        Ok(Err(IntakeError::TooLarge)) => return Ok(too_large(gateway.max_body)),
-        Ok(Err(IntakeError::Broken)) => return Err(Cut),
+        Ok(Err(IntakeError::TooLarge)) => {
+            let rest = intake::drop_rest(body, limit.saturating_mul(2));
+            tokio::spawn(timeout(REST_TIME, rest));
+            return Ok(too_large(limit));
+        }
+        Ok(Err(IntakeError::Broken)) => return Ok(broken()),
         Err(_) => return Ok(too_slow()),
     };
     let question = match read_chat(&bytes) {
@@ -121,15 +136,21 @@ fn wrong_method(right: &Method) -> Response<OutBody> {
 
 fn too_large(limit: usize) -> Response<OutBody> {
     let message = format!("the body is larger than {limit} bytes (`server.max_body`)");
-    let mut response = reply::error(ErrorReply::new(413, "body_too_large", &message), None, None);
-    // The rest of the body is still on its way and will not be read.
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    response
+    closing(ErrorReply::new(413, "body_too_large", &message))
 }
 
 fn too_slow() -> Response<OutBody> {
-    let message = "the body did not come in time";
-    let mut response = reply::error(ErrorReply::new(408, "body_timeout", message), None, None);
+    closing(ErrorReply::new(408, "body_timeout", "the body did not come in time"))
+}
+
+fn broken() -> Response<OutBody> {
+    let message = "the body ended early, or its chunks are malformed";
+    closing(ErrorReply::new(400, "body_broken", message))
+}
+
+/// An error behind which the connection cannot go on: where the body ends is not known.
+fn closing(error: ErrorReply) -> Response<OutBody> {
+    let mut response = reply::error(error, None, None);
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }

@@ -1,8 +1,10 @@
 //! The bodies we send: whole, or piece by piece from a task that can tell when nobody reads on.
+//! A body in pieces has ended only when its last piece says so: a task that stops without a word cuts
+//! it.
 
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
@@ -32,8 +34,17 @@ impl std::error::Error for Cut {}
 pub(crate) enum OutBody {
     /// All of it, with somebody to tell when it has been handed over.
     Whole { bytes: Option<Bytes>, handed_over: Option<oneshot::Sender<()>> },
-    /// Pieces, as they come.
-    Pieces(mpsc::Receiver<Result<Bytes, Cut>>),
+    /// Pieces, as they come; `None` after the last.
+    Pieces(Option<mpsc::Receiver<Piece>>),
+}
+
+/// Some of a body.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    /// There is more to come.
+    More(Bytes),
+    /// The body ends here.
+    Last(Bytes),
 }
 
 impl OutBody {
@@ -50,9 +61,9 @@ impl OutBody {
     }
 
     /// A body in pieces, and the end to feed.
-    pub(crate) fn pieces() -> (mpsc::Sender<Result<Bytes, Cut>>, Self) {
+    pub(crate) fn pieces() -> (mpsc::Sender<Piece>, Self) {
         let (sender, receiver) = mpsc::channel(PIECES);
-        (sender, Self::Pieces(receiver))
+        (sender, Self::Pieces(Some(receiver)))
     }
 }
 
@@ -73,14 +84,23 @@ impl Body for OutBody {
                 }
                 Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
             }
-            Self::Pieces(receiver) => {
-                receiver.poll_recv(context).map(|piece| Some(piece?.map(Frame::data)))
+            Self::Pieces(pieces) => {
+                let Some(receiver) = pieces else { return Poll::Ready(None) };
+                let piece = ready!(receiver.poll_recv(context));
+                if !matches!(piece, Some(Piece::More(_))) {
+                    *pieces = None;
+                }
+                Poll::Ready(match piece {
+                    Some(Piece::Last(bytes)) if bytes.is_empty() => None,
+                    Some(Piece::More(bytes) | Piece::Last(bytes)) => Some(Ok(Frame::data(bytes))),
+                    None => Some(Err(Cut)),
+                })
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole { bytes: None, handed_over: None })
+        matches!(self, Self::Whole { bytes: None, handed_over: None } | Self::Pieces(None))
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -89,6 +109,34 @@ impl Body for OutBody {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
             Self::Pieces(_) => SizeHint::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn next(body: &mut OutBody) -> Option<Result<Bytes, Cut>> {
+        let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
+        frame.map(|frame| frame.map(|frame| frame.into_data().expect("data")))
+    }
+
+    #[tokio::test]
+    async fn a_body_in_pieces_ends_only_with_its_last() {
+        for (last, end) in [(Some("b"), None), (Some(""), None), (None, Some(Err(Cut)))] {
+            let (sender, mut body) = OutBody::pieces();
+            sender.send(Piece::More("a".into())).await.expect("room");
+            if let Some(last) = last {
+                sender.send(Piece::Last(last.into())).await.expect("room");
+            }
+            drop(sender);
+            assert_eq!(next(&mut body).await, Some(Ok("a".into())));
+            if let Some(text) = last.filter(|text| !text.is_empty()) {
+                assert_eq!(next(&mut body).await, Some(Ok(text.into())));
+            }
+            assert_eq!(next(&mut body).await, end);
+            assert!(body.is_end_stream());
         }
     }
 }

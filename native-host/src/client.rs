@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::Response;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::body::{Cut, OutBody};
+use crate::body::{OutBody, Piece};
 use crate::gateway::Gateway;
 use crate::stop::Phase;
 
@@ -23,7 +22,7 @@ enum State {
     /// Nothing has been sent.
     Waiting(oneshot::Sender<Response<OutBody>>),
     /// The head and some of a stream have been sent.
-    Reading(mpsc::Sender<Result<Bytes, Cut>>),
+    Reading(mpsc::Sender<Piece>),
     /// All has been sent, or nobody is there.
     Over,
 }
@@ -56,7 +55,7 @@ impl Client {
     pub(crate) fn begin_stream(
         &mut self,
         head: impl FnOnce(OutBody) -> Response<OutBody>,
-    ) -> Option<mpsc::Sender<Result<Bytes, Cut>>> {
+    ) -> Option<mpsc::Sender<Piece>> {
         let (pieces, body) = OutBody::pieces();
         if !self.send(head(body)) {
             return None;
@@ -81,8 +80,8 @@ impl Client {
     /// Ends a stream that broke: the last event says why, and nothing says that it is whole.
     pub(crate) async fn break_off(&mut self, event: Vec<u8>) {
         if let State::Reading(pieces) = std::mem::replace(&mut self.state, State::Over) {
-            // A client that reads nothing any more learns it from the connection's end.
-            let _ = pieces.send_timeout(Ok(event.into()), LAST_WORDS).await;
+            // A client that reads nothing any more learns it from the connection's cut.
+            let _ = pieces.send_timeout(Piece::Last(event.into()), LAST_WORDS).await;
         }
     }
 }

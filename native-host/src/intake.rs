@@ -8,17 +8,17 @@ use hyper::body::{Body, Incoming};
 pub(crate) enum IntakeError {
     /// It is larger than allowed.
     TooLarge,
-    /// The connection broke before its end.
+    /// The connection broke before its end, or its framing is no HTTP.
     Broken,
 }
 
 /// The whole body, of at most `limit` bytes.
-pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, IntakeError> {
+pub(crate) async fn read(body: &mut Incoming, limit: usize) -> Result<Bytes, IntakeError> {
     let announced = body.size_hint().lower();
     if usize::try_from(announced).unwrap_or(usize::MAX) > limit {
         return Err(IntakeError::TooLarge);
     }
-    let Some(first) = next(&mut body).await? else { return Ok(Bytes::new()) };
+    let Some(first) = next(body).await? else { return Ok(Bytes::new()) };
     if first.len() > limit {
         return Err(IntakeError::TooLarge);
     }
@@ -28,13 +28,25 @@ pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, Inta
     let mut whole =
         BytesMut::with_capacity(first.len().max(usize::try_from(announced).unwrap_or(0)));
     whole.extend_from_slice(&first);
-    while let Some(piece) = next(&mut body).await? {
+    while let Some(piece) = next(body).await? {
         if whole.len() + piece.len() > limit {
             return Err(IntakeError::TooLarge);
         }
         whole.extend_from_slice(&piece);
     }
     Ok(whole.freeze())
+}
+
+/// Takes what is still coming and keeps none of it, up to `limit` bytes: most clients read an answer
+/// only once they have sent everything, and closing on them would lose it.
+pub(crate) async fn drop_rest(mut body: Incoming, limit: usize) {
+    let mut dropped = 0;
+    while let Ok(Some(piece)) = next(&mut body).await {
+        dropped += piece.len();
+        if dropped > limit {
+            return;
+        }
+    }
 }
 
 /// The next piece of data; trailers are skipped.

@@ -9,7 +9,7 @@ use pointsman_wire::openai::{Progress, Relay};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::body::{Cut, PIECES};
+use crate::body::{PIECES, Piece};
 use crate::clock::Clock;
 use crate::source::Source;
 use crate::upstream::{Failed, Question, Reply};
@@ -96,7 +96,7 @@ impl Stream {
     /// Dropping the future closes the connection.
     pub(crate) async fn pass_on(
         mut self,
-        client: &mpsc::Sender<Result<Bytes, Cut>>,
+        client: &mpsc::Sender<Piece>,
         clock: &Clock,
         mut gone: Pin<&mut impl Future<Output = ()>>,
     ) -> Passed {
@@ -107,7 +107,7 @@ impl Stream {
                 let since = Instant::now();
                 tokio::select! {
                     biased;
-                    sent = client.send(Ok(piece)) => match sent {
+                    sent = client.send(Piece::More(piece)) => match sent {
                         // Only a full channel makes this take time: then the client is slow.
                         Ok(()) => stalled += since.elapsed(),
                         Err(_) => return Passed::GivenUp { usage: self.usage() },
@@ -159,7 +159,7 @@ impl Stream {
     /// All of it has come: wait until the client has it too.
     async fn delivered(
         self,
-        client: &mpsc::Sender<Result<Bytes, Cut>>,
+        client: &mpsc::Sender<Piece>,
         clock: &Clock,
         mut stalled: Duration,
         gone: Pin<&mut impl Future<Output = ()>>,
@@ -169,15 +169,16 @@ impl Stream {
         let total = self.total;
         self.source.retire().await;
         let since = Instant::now();
-        let taken = tokio::select! {
+        let room = tokio::select! {
             biased;
-            taken = client.reserve_many(PIECES) => taken.is_ok(),
-            () = gone => false,
-            () = sleep_until(total) => false,
+            room = client.reserve_many(PIECES) => room.ok(),
+            () = gone => None,
+            () = sleep_until(total) => None,
         };
-        if !taken {
+        let Some(last) = room.and_then(|mut room| room.next()) else {
             return Passed::GivenUp { usage };
-        }
+        };
+        last.send(Piece::Last(Bytes::new()));
         stalled += since.elapsed();
         Passed::Delivered { usage, ended_at, stalled_by_client: stalled }
     }

@@ -19,7 +19,7 @@ use super::chat::{Ask, Voice};
 use super::play::{Played, Player, plan};
 use super::script::Script;
 use super::seen::Stage;
-use crate::body::{Cut, OutBody};
+use crate::body::{Cut, OutBody, Piece};
 use crate::intake;
 
 /// A mock upstream, listening.
@@ -114,8 +114,8 @@ async fn serve(
     state: Arc<State>,
     socket: Arc<Socket>,
 ) -> Result<Response<OutBody>, Cut> {
-    let (head, body) = request.into_parts();
-    let Ok(body) = intake::read(body, MAX_BODY).await else {
+    let (head, mut body) = request.into_parts();
+    let Ok(body) = intake::read(&mut body, MAX_BODY).await else {
         return Ok(text(StatusCode::BAD_REQUEST, "the body is too large or was cut"));
     };
     match (&head.method, head.uri.path()) {
@@ -216,23 +216,26 @@ async fn perform(
         };
         match played {
             Played::Bytes(bytes) => {
-                if pieces.send(Ok(bytes)).await.is_err() {
+                if pieces.send(Piece::More(bytes)).await.is_err() {
                     return End::ClientLeft;
                 }
             }
             Played::Head { .. } => {}
-            Played::End => return End::Played,
-            Played::Reset => return reset(&pieces, &socket).await,
+            Played::End => {
+                // Whoever has left by now has had all of it.
+                let _ = pieces.send(Piece::Last(Bytes::new())).await;
+                return End::Played;
+            }
+            Played::Reset => return reset(pieces, &socket).await,
         }
     }
 }
 
-async fn reset(pieces: &mpsc::Sender<Result<Bytes, Cut>>, socket: &Socket) -> End {
+async fn reset(pieces: mpsc::Sender<Piece>, socket: &Socket) -> End {
     // What was sent before must leave first, or the reset would swallow it.
     let _ = pieces.reserve_many(pieces.max_capacity()).await;
     tokio::time::sleep(Duration::from_millis(5)).await;
     make_reset(socket);
-    let _ = pieces.send(Err(Cut)).await;
     End::Played
 }
 

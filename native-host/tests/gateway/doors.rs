@@ -77,3 +77,26 @@ async fn the_admin_door_tells_health_and_metrics() {
     }
     assert_eq!(get(bench.admin, "/v1/models").await.status, 404);
 }
+
+#[tokio::test]
+async fn a_body_that_cannot_be_read_is_answered_before_the_connection_closes() {
+    let bench = Bench::new("ok: {}", "ok: {}").await;
+    let head =
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: test\r\ntransfer-encoding: chunked\r\n\r\n";
+    let malformed = send(bench.api, &format!("{head}zz\r\n{{}}\r\n0\r\n\r\n")).await;
+    assert_eq!((malformed.status, malformed.error_code().as_str()), (400, "body_broken"));
+
+    // All of it is sent before a byte is read, as most clients do.
+    let chunk = format!("4000\r\n{}\r\n", "x".repeat(0x4000));
+    let large = send(bench.api, &format!("{head}{}0\r\n\r\n", chunk.repeat(7))).await;
+    assert_eq!((large.status, large.error_code().as_str()), (413, "body_too_large"));
+    assert_eq!(large.header("connection"), Some("close"));
+}
+
+#[tokio::test]
+async fn a_head_alone_may_be_asked_for() {
+    let bench = Bench::new("ok: {}", "ok: {}").await;
+    let request = "HEAD /v1/models HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n";
+    let reply = send(bench.api, request).await;
+    assert_eq!((reply.status, reply.body.as_str()), (200, ""));
+}
