@@ -22,6 +22,7 @@ mod journal;
 mod line;
 mod metrics;
 pub mod mock;
+mod patience;
 mod pool;
 mod practice;
 mod reply;

@@ -16,12 +16,15 @@ use crate::admin;
 use crate::api;
 use crate::body::PIECE;
 use crate::gateway::Gateway;
+use crate::patience::Patient;
 use crate::stop::Phase;
 
 /// Connections at once, per listener. More wait to be accepted.
 const MAX_CONNECTIONS: u32 = 16_384;
 /// How long a connection may take over a request's headers, or be idle before them.
 const HEADER_TIME: Duration = Duration::from_secs(30);
+/// How long a client may take nothing of what is sent to it.
+const STANDSTILL: Duration = Duration::from_secs(60);
 /// Headers of one request.
 const MAX_HEADERS: usize = 100;
 /// HTTP/2 requests at once on one connection.
@@ -87,6 +90,7 @@ async fn accept(
 async fn connection(stream: TcpStream, door: Door, closes: Phase, gateway: Arc<Gateway>) {
     // Nagle only delays; a socket that refuses the option still works.
     let _ = stream.set_nodelay(true);
+    let stream = Patient::new(stream, HEADER_TIME, STANDSTILL);
     let closed = gateway.stop.reached(closes);
     let service = service_fn(|request| {
         let gateway = Arc::clone(&gateway);
