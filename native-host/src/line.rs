@@ -61,6 +61,17 @@ impl OpenAiLine {
         })
     }
 
+    /// Whether a text repeats the key or a header that an operator gave.
+    pub(crate) fn gives_away(&self, text: &[u8]) -> bool {
+        let headers = self.headers.iter().map(|(_, value)| value);
+        let mut secrets = self.api_key.iter().chain(headers).map(String::as_bytes);
+        // Short ones, such as a version, are no secrets and stand in many a text.
+        secrets.any(|secret| {
+            secret.len() >= SHORTEST_SECRET
+                && text.windows(secret.len()).any(|window| window == secret)
+        })
+    }
+
     /// The question as this provider is to be asked it, under its name for the model.
     ///
     /// # Errors
@@ -99,11 +110,32 @@ fn write_headers(into: &mut HeaderMap, headers: &[pointsman_wire::Header]) -> Re
     Ok(())
 }
 
+/// In bytes; no provider's key is shorter.
+const SHORTEST_SECRET: usize = 12;
+
 const USER_AGENT: &str = concat!("pointsman/", env!("CARGO_PKG_VERSION"));
 
 impl std::fmt::Debug for OpenAiLine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Neither the key nor what operators put into headers.
         f.debug_struct("OpenAiLine").field("base_url", &self.base_url).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_repeats_a_secret_is_known() {
+        let line = OpenAiLine {
+            base_url: String::new(),
+            api_key: Some("sk-0123456789".into()),
+            headers: vec![("x-team".into(), "another secret".into()), ("x-v".into(), "2".into())],
+            pool: Pool::new(Uri::from_static("http://127.0.0.1:9"), Connector::new()),
+        };
+        assert!(line.gives_away(br#"{"error":"wrong key sk-0123456789"}"#));
+        assert!(line.gives_away(b"another secret"));
+        assert!(!line.gives_away(b"2 of sk-01234567"));
     }
 }

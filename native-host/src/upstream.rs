@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use pointsman_core::{Attempt, Clocks, Failure, FailureKind, QuotaFacts, Timestamp, Usage};
 use pointsman_wire::AnswerHeaders;
-use pointsman_wire::openai::{ChatRequest, error_answer, whole_answer};
+use pointsman_wire::openai::{ChatRequest, error_answer, is_object, whole_answer};
 use tokio::time::{Instant, timeout};
 
 use crate::clock::Clock;
@@ -89,13 +89,28 @@ pub(crate) async fn open(
     let sent_at = Instant::now();
     let opening = async {
         let reply = ask(gateway, question, attempt).await?;
-        read(reply, question, attempt, sent_at, &gateway.clock, &mut seen).await
+        let opened = read(reply, question, attempt, sent_at, &gateway.clock, &mut seen).await;
+        opened.map_err(|failed| discreet(failed, gateway, question, attempt))
     };
     let Ok(opened) = timeout(limit, opening).await else {
         let kind = late(clocks, question.chat.facts.stream, seen);
         return Err(Failed::new(kind, format!("no content within {} ms", limit.as_millis())));
     };
     opened
+}
+
+/// A provider may repeat what it was sent: what gives our own secrets away is not passed on.
+fn discreet(
+    mut failed: Failed,
+    gateway: &Gateway,
+    question: &Question,
+    attempt: &Attempt,
+) -> Failed {
+    let line = gateway.line(attempt.deployment, &question.chat.facts.model);
+    if let Some((Line::OpenAi(line), _)) = line {
+        failed.given = failed.given.filter(|words| !line.gives_away(words));
+    }
+    failed
 }
 
 /// What it is called when the first clock runs out.
@@ -180,8 +195,8 @@ async fn refusal(mut reply: Reply) -> Failed {
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
     let failure = error_answer(reply.status, &reply.headers, &body);
     let detail = format!("status {}", reply.status);
-    let bad_request = failure.kind == FailureKind::BadRequest && !body.is_empty();
-    Failed { failure, given: bad_request.then_some(body), detail }
+    let presentable = failure.kind == FailureKind::BadRequest && is_object(&body);
+    Failed { failure, given: presentable.then_some(body), detail }
 }
 
 async fn whole(

@@ -16,6 +16,18 @@ pub fn error_answer(status: u16, headers: &AnswerHeaders, body: &[u8]) -> Failur
     Failure { kind, retry_after, status: Some(status), quota }
 }
 
+/// Whether a body is one whole JSON object, as every client of this protocol expects of an error.
+pub fn is_object(body: &[u8]) -> bool {
+    let mut json = Skimmer::new(body);
+    let mut whole = || {
+        let object = json.kind()? == Kind::Object;
+        json.skip()?;
+        json.end()?;
+        Ok::<_, Broken>(object)
+    };
+    whole().unwrap_or(false)
+}
+
 /// The kind that an error body names, and the status it stands for: the answer's own, or, of an
 /// error inside a 200, the one in the body.
 pub(super) fn read_kind(status: u16, body: &[u8]) -> (FailureKind, u16) {
@@ -190,6 +202,14 @@ mod tests {
             status,
             &format!(r#"{{"error":{{"message":"{message}","type":"invalid_request_error"}}}}"#),
         )
+    }
+
+    #[test]
+    fn only_a_whole_object_is_one() {
+        assert!(is_object(br#"{"error":{"message":"no"}}"#));
+        for body in [&b"<html>no</html>"[..], b"", b"[]", br#""no""#, br#"{"error":"#, b"{} {}"] {
+            assert!(!is_object(body), "{}", String::from_utf8_lossy(body));
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod usage;
 pub use answer::{WholeAnswer, whole_answer};
 pub use error::{ErrorReply, fault_reply, outcome_reply, refusal_reply};
 pub use facts::{ChatRequest, read_chat};
-pub use failure::error_answer;
+pub use failure::{error_answer, is_object};
 pub use head::{DEFAULT_BASE_URL, RequestHead, Target, chat_head};
 pub use models::{model, models_list};
 pub use relay::{Progress, Relay};
