@@ -60,6 +60,10 @@ impl Config {
         let Self { callers, metering, state, routes, .. } = self;
         ask(!routes.is_empty(), Duty::RouteFacts, "routes");
         ask(*callers != Callers::default(), Duty::Callers, "callers");
+        for (name, own) in &callers.organisations {
+            let path = format!("callers.organisations.{name}.budget");
+            ask(own.budget.is_some(), Duty::Budgets, &path);
+        }
         for (name, team) in &callers.teams {
             ask(team.budget.is_some(), Duty::Budgets, &format!("callers.teams.{name}.budget"));
         }

@@ -121,6 +121,7 @@ pub(super) fn call(expect: &CallExpect, got: &CallReport, path: &str) -> Vec<Dif
     check.within("fallbacks", expect.fallbacks, Some(got.fallbacks.into()));
     check.same("committed", expect.committed, Some(got.committed));
     usage(&mut check, &expect.usage, got.usage);
+    check.within("cost", expect.cost, got.cost);
     check.same("estimated", expect.estimated, got.usage.map(|usage| usage.estimated));
     check.done()
 }
@@ -145,6 +146,7 @@ pub(super) fn run(expect: &RunExpect, got: &Totals) -> Vec<Difference> {
     check.within("served", expect.served, ended("served"));
     check.within("refused", expect.refused, ended("refused"));
     check.within("attempts", expect.attempts, Some(got.attempts));
+    check.within("cost", expect.cost, Some(got.cost));
     for (name, range) in &expect.attempts_at {
         check.within(
             &format!("attempts_at.{name}"),

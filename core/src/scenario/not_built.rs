@@ -27,9 +27,9 @@ const fn keys(section: Section) -> &'static [&'static str] {
         Section::Top => &["replicas"],
         Section::Stretch => &["capacity"],
         Section::Call => &["poisson", "trace", "commit"],
-        Section::CallExpect => &["cost"],
+        Section::CallExpect => &[],
         Section::Control => &["store", "partition", "skew", "replica"],
-        Section::RunExpect => &["cost"],
+        Section::RunExpect => &[],
         Section::State => &["replica"],
     }
 }

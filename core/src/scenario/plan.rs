@@ -102,6 +102,8 @@ pub(super) struct CallExpect {
     pub(super) committed: Option<bool>,
     pub(super) usage: UsageExpect,
     pub(super) estimated: Option<bool>,
+    /// In nano-USD.
+    pub(super) cost: Option<Range<u64>>,
 }
 
 /// What must have been used.
@@ -119,6 +121,8 @@ pub(super) struct RunExpect {
     pub(super) served: Option<Range<u64>>,
     pub(super) refused: Option<Range<u64>>,
     pub(super) attempts: Option<Range<u64>>,
+    /// Of all calls, in nano-USD.
+    pub(super) cost: Option<Range<u64>>,
     /// Of the served calls, in parts per million, by deployment.
     pub(super) share: Vec<(String, Range<u32>)>,
     pub(super) attempts_at: Vec<(String, Range<u64>)>,
@@ -147,4 +151,8 @@ pub(super) struct StateExpect {
     pub(super) in_flight: Option<Range<u64>>,
     /// What is left of each rate limit, in whole units rounded down; negative in debt.
     pub(super) level: Vec<(Dimension, Range<i64>)>,
+    /// Of a budget, in nano-USD.
+    pub(super) spent: Option<Range<u64>>,
+    /// Of a budget by calls in flight, in nano-USD.
+    pub(super) reserved: Option<Range<u64>>,
 }

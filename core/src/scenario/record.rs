@@ -85,6 +85,7 @@ impl Record {
         report.ends_at = ends_at;
         report.group = call.group().map(|id| catalog.group(id).name.clone());
         report.fallbacks = call.fallbacks();
+        report.cost = call.cost().filter(|_| call.attempts() != 0);
         let wait = |at: Option<Timestamp>| at.map(|at| whole_seconds(at.since(clock)));
         let mut candidates: &[Candidate] = &[];
         match outcome {

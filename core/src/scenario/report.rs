@@ -41,6 +41,8 @@ pub struct Totals {
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Attempts, of all calls.
     pub attempts: u64,
+    /// What all calls cost, as far as prices are known, in nano-USD.
+    pub cost: u64,
     /// Attempts by deployment.
     pub attempts_at: BTreeMap<String, u64>,
     /// Served calls by deployment.
@@ -101,6 +103,9 @@ pub struct CallReport {
     /// What was used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What it cost over all its attempts, in nano-USD; nothing if part of it has no price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<u64>,
     /// What differed from its `expect`.
     pub differences: Vec<Difference>,
     /// Every decision, if asked for or if something differed.
@@ -131,6 +136,7 @@ impl Totals {
         let mut totals = Self::default();
         for call in calls {
             add(&mut totals.outcomes, call.outcome);
+            totals.cost = totals.cost.saturating_add(call.cost.unwrap_or(0));
             for attempt in &call.attempts {
                 totals.attempts = totals.attempts.saturating_add(1);
                 add(&mut totals.attempts_at, attempt.deployment.clone());

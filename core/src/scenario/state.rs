@@ -17,6 +17,10 @@ pub(super) fn look(world: &World<'_>, index: usize) -> Vec<Difference> {
 fn deployment(world: &World<'_>, path: &str, name: &str, expect: &StateExpect) -> Vec<Difference> {
     let path = format!("{path}.{name}");
     let mut check = Check::at(&path);
+    if world.router.catalog().owners.find(name).is_some() {
+        owner(&mut check, world, name, expect);
+        return check.done();
+    }
     let catalog = world.router.catalog();
     // Retired ones too: what is in flight there is to end.
     let Some((id, deployment)) = catalog.deployments().find(|(_, one)| one.name == name) else {
@@ -38,6 +42,21 @@ fn deployment(world: &World<'_>, path: &str, name: &str, expect: &StateExpect) -
         check.within(&format!("level.{}", dimension.name()), Some(*range), left);
     }
     check.done()
+}
+
+/// A key, a team, an organisation or the gateway.
+fn owner(check: &mut Check<'_>, world: &World<'_>, name: &str, expect: &StateExpect) {
+    let in_flight = world.router.owner_in_flight(name);
+    check.within("in_flight", expect.in_flight, Some(in_flight.into()));
+    let money = world.router.owner_money(name, world.clock());
+    check.within("spent", expect.spent, money.map(|(spent, _)| spent));
+    check.within("reserved", expect.reserved, money.map(|(_, reserved)| reserved));
+    let readings = world.router.owner_readings(name, world.clock());
+    for (dimension, range) in &expect.level {
+        let reading = readings.iter().find(|reading| reading.dimension == dimension.name());
+        let key = format!("level.{}", dimension.name());
+        check.within(&key, Some(*range), reading.map(|reading| reading.before));
+    }
 }
 
 /// What every run must leave behind: nothing in flight and nothing reserved. What lost calls held

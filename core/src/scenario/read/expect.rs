@@ -38,6 +38,7 @@ pub(super) fn call_expect(value: &Value<'_>, names: &Names) -> Option<CallExpect
             committed: fields.read("committed", Value::bool),
             usage: fields.read("usage", usage).unwrap_or_default(),
             estimated: fields.read("estimated", Value::bool),
+            cost: fields.read("cost", money),
         }
     })
 }
@@ -50,6 +51,7 @@ pub(super) fn run_expect(value: &Value<'_>, names: &Names) -> Option<RunExpect> 
             served: fields.read("served", counts),
             refused: fields.read("refused", counts),
             attempts: fields.read("attempts", counts),
+            cost: fields.read("cost", money),
             share: fields
                 .get("share")
                 .map_or_else(Vec::new, |value| each_deployment(&value, names, shares)),
@@ -98,7 +100,7 @@ fn states(value: &Value<'_>, names: &Names) -> Vec<(String, StateExpect)> {
             value.fault("is not built yet");
             None
         }
-        _ if names.known(name) => value.map(state),
+        _ if names.known(name) || names.owner(name) => value.map(state),
         _ => {
             value.unknown("deployment", name, names.deployments());
             None
@@ -114,6 +116,8 @@ fn state(fields: &mut Fields<'_>) -> StateExpect {
         until: fields.read("until", lengths),
         in_flight: fields.read("in_flight", counts),
         level: fields.read("level", |value| value.map(level)).unwrap_or_default(),
+        spent: fields.read("spent", money),
+        reserved: fields.read("reserved", money),
     }
 }
 
@@ -152,6 +156,11 @@ fn each_deployment<'n, T>(
 
 fn lengths(value: &Value<'_>) -> Option<Range<Duration>> {
     range(value, Value::duration)
+}
+
+/// USD, as nano-USD.
+fn money(value: &Value<'_>) -> Option<Range<u64>> {
+    range(value, Value::nano_usd)
 }
 
 fn counts(value: &Value<'_>) -> Option<Range<u64>> {

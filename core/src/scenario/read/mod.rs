@@ -134,8 +134,10 @@ impl Configs<'_> {
 struct Names {
     deployments: Vec<String>,
     groups: Vec<String>,
-    /// The keys of the config that the run begins with.
+    /// The keys of the config that the run begins with, whose numbers no reload changes.
     keys: BTreeMap<String, CallerId>,
+    /// Keys, teams, organisations and the gateway, as states name them.
+    owners: Vec<String>,
     /// Whether every config was sound; else any name may be one of theirs.
     sound: bool,
 }
@@ -144,10 +146,12 @@ impl Names {
     fn of<'c>(catalogs: impl Iterator<Item = &'c Arc<Catalog>>, sound: bool) -> Self {
         let mut catalogs = catalogs.peekable();
         let keys = catalogs.peek().map(|first| first.owners.callers().clone()).unwrap_or_default();
-        let mut names = Self { deployments: Vec::new(), groups: Vec::new(), keys, sound };
+        let (deployments, groups, owners) = (Vec::new(), Vec::new(), Vec::new());
+        let mut names = Self { deployments, groups, keys, owners, sound };
         for catalog in catalogs {
             names.deployments.extend(catalog.deployments().map(|(_, d)| d.name.clone()));
             names.groups.extend(catalog.groups.iter().map(|group| group.name.clone()));
+            names.owners.extend(catalog.owners.all().iter().map(|owner| owner.name.clone()));
         }
         for list in [&mut names.deployments, &mut names.groups] {
             list.sort();
@@ -162,6 +166,10 @@ impl Names {
 
     fn deployments(&self) -> impl Iterator<Item = &str> + Clone {
         self.deployments.iter().map(String::as_str)
+    }
+
+    fn owner(&self, name: &str) -> bool {
+        self.owners.iter().any(|own| own == name)
     }
 
     fn deployment(&self, value: &Value<'_>) -> Option<String> {
