@@ -115,7 +115,7 @@ upstreams:
 calls:
   - { at: 0s, modle: g }
   - { at: 0s, model: g, from: 1s }
-  - { at: 0s, model: g, commit: complete, expect: { by: b, cost: 1 } }
+  - { at: 0s, model: g, commit: complete, expect: { by: b, cost: -1 } }
 controls: [ { at: 1s, store: down } ]
 expect: { stats: [], states: [ { at: 1s, replica: 1 } ] }
 ";
@@ -129,7 +129,7 @@ expect: { stats: [], states: [ { at: 1s, replica: 1 } ] }
         "calls[0].model: is missing",
         "calls[1]: needs `at`, or `from`, `every` and `count` together",
         "calls[2].commit: is not built yet",
-        "calls[2].expect.cost: is not built yet",
+        "calls[2].expect.cost: `-1` is negative",
         "controls[0].store: is not built yet",
         "expect.stats: unknown key `stats` (did you mean `states`?)",
         "expect.states[0].replica: is not built yet",
