@@ -154,23 +154,25 @@ impl Funnel<'_> {
     }
 
     fn may_serve(&self, deployment: &Deployment) -> Result<(), Rejection> {
-        let provider = self.catalog.provider(deployment.provider);
-        let prefer = self.request.prefer.as_ref();
-        let may = self.permitted
-            && prefer.is_none_or(|prefer| prefer.admit(&deployment.name, &provider.name));
-        if may { Ok(()) } else { Err(Rejection::NotPermitted) }
+        let admitted = self.request.prefer.as_ref().is_none_or(|prefer| {
+            prefer.admit(&deployment.name, &self.catalog.provider(deployment.provider).name)
+        });
+        if self.permitted && admitted { Ok(()) } else { Err(Rejection::NotPermitted) }
     }
 
+    /// What is reckoned and what was measured is only looked up where it is limited.
     fn within_ceilings(&self, id: DeploymentId, deployment: &Deployment) -> Result<(), Rejection> {
-        if self.ceilings.price_per_call.is_some() {
+        let Ceilings { first_token_p95, total_p95, price_per_call } = self.ceilings;
+        if price_per_call.is_some() {
             let expected = self.fleet.expected(self.catalog, id, self.request);
             self.ceilings.allow_price(deployment.price, &expected)?;
         }
-        let (first, total) = (
-            self.fleet.first_token_p95(id, self.now),
-            self.fleet.total_p95(id, self.request.stream, self.now),
-        );
-        self.ceilings.allow_times(first, total)
+        if first_token_p95.is_some() || total_p95.is_some() {
+            let first = self.fleet.first_token_p95(id, self.now);
+            let total = self.fleet.total_p95(id, self.request.stream, self.now);
+            self.ceilings.allow_times(first, total)?;
+        }
+        Ok(())
     }
 
     fn usable(&self, member: &Member, deployment: &Deployment) -> Result<(), Rejection> {
