@@ -39,8 +39,17 @@ pub(crate) struct Queue {
     /// The best rank first.
     tickets: Vec<Ticket>,
     /// Where capacity may have come free since the last look.
-    released: Vec<DeploymentId>,
+    released: Vec<Release>,
     arrivals: u64,
+}
+
+/// Capacity that may have come free at a deployment.
+#[derive(Clone, Copy, Debug)]
+struct Release {
+    deployment: DeploymentId,
+    /// The call that was woken for it and could not use it, for a reason that the queue does not
+    /// know: only those behind it are asked, or it would be woken for the same for ever.
+    behind: Option<Rank>,
 }
 
 /// One waiting call.
@@ -112,9 +121,10 @@ impl Queue {
         if let Some(ticket) = self.tickets.iter_mut().find(|ticket| ticket.call == joining.call) {
             // It was woken and failed: whoever comes next may have better luck.
             let woken = core::mem::take(&mut ticket.woken);
+            let behind = Some(ticket.rank);
             let before = core::mem::replace(&mut ticket.waits_for, joining.waits_for);
             if woken {
-                self.release_all(&before);
+                self.release_all(&before, behind);
             }
             return;
         }
@@ -134,7 +144,7 @@ impl Queue {
         }
         if let Some(place) = self.tickets.iter().position(|ticket| ticket.call == call) {
             let ticket = self.tickets.remove(place);
-            self.release_all(&ticket.waits_for);
+            self.release_all(&ticket.waits_for, None);
         }
     }
 
@@ -151,14 +161,19 @@ impl Queue {
     /// Capacity may have come free at a deployment. Each is remembered once, however often it does
     /// before the next look.
     pub(crate) fn release(&mut self, deployment: DeploymentId) {
-        if !self.tickets.is_empty() && !self.released.contains(&deployment) {
-            self.released.push(deployment);
-        }
+        self.release_all(&[deployment], None);
     }
 
-    fn release_all(&mut self, deployments: &[DeploymentId]) {
+    fn release_all(&mut self, deployments: &[DeploymentId], behind: Option<Rank>) {
+        if self.tickets.is_empty() {
+            return;
+        }
         for deployment in deployments {
-            self.release(*deployment);
+            match self.released.iter_mut().find(|known| known.deployment == *deployment) {
+                // Nobody is less than any rank: the wider of the two.
+                Some(known) => known.behind = known.behind.min(behind),
+                None => self.released.push(Release { deployment: *deployment, behind }),
+            }
         }
     }
 
@@ -170,10 +185,11 @@ impl Queue {
         fits: impl Fn(DeploymentId, &Amounts) -> bool,
     ) -> Vec<CallId> {
         let mut woken = Vec::new();
-        for released in core::mem::take(&mut self.released) {
-            for ticket in &mut self.tickets {
-                let place =
-                    ticket.waits_for.iter().find(|id| **id == released || linked(**id, released));
+        for Release { deployment, behind } in core::mem::take(&mut self.released) {
+            let start = self.tickets.partition_point(|ticket| Some(ticket.rank) <= behind);
+            for ticket in self.tickets.iter_mut().skip(start) {
+                let wanted = |id: &&DeploymentId| **id == deployment || linked(**id, deployment);
+                let place = ticket.waits_for.iter().find(wanted);
                 let Some(place) = place.copied() else { continue };
                 if ticket.woken {
                     break;
@@ -250,6 +266,24 @@ mod tests {
         assert!(wake(&mut queue, 10).is_empty(), "one at a time");
         queue.join(joining(1, Priority::Interactive, 1));
         assert_eq!(wake(&mut queue, 10), [1]);
+    }
+
+    #[test]
+    fn what_a_woken_call_could_not_use_is_for_those_behind_it() {
+        let mut queue = Queue::default();
+        for n in 1..=3 {
+            queue.join(joining(n, Priority::Interactive, 1));
+        }
+        let look = |queue: &mut Queue| -> Vec<u64> {
+            queue.wake(|_, _| false, |_, _| true).iter().map(|call| call.number()).collect()
+        };
+        queue.release(D);
+        for expected in 1..=3 {
+            assert_eq!(look(&mut queue), [expected]);
+            queue.join(joining(expected, Priority::Interactive, 1));
+        }
+        assert!(look(&mut queue).is_empty(), "nobody is asked twice about the same");
+        assert_eq!(wake(&mut queue, 10), [1], "what comes free later is for the head again");
     }
 
     #[test]

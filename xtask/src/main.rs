@@ -3,6 +3,8 @@
 mod bench;
 mod command;
 mod count;
+mod deny;
+mod fuzz;
 mod setup;
 mod stamp;
 mod test;
@@ -18,6 +20,7 @@ usage: cargo xtask COMMAND
   setup                       install what the tests need inside this folder; skips what is there
   test [--long] [--only STEP] everything that must hold, step by step
   wasm                        build the npm package into wasm/js/dist
+  fuzz TARGET [SECONDS]       look for inputs that break a target; 60 seconds if not said
   bench                       run the benchmarks
   tidy                        check the repository itself";
 
@@ -43,6 +46,7 @@ fn run(arguments: &[String]) -> Result {
         "test" => test::run(&test::Options::parse(rest)?),
         "setup" => bare(rest).and_then(|()| setup::run()),
         "wasm" => bare(rest).and_then(|()| wasm::run()),
+        "fuzz" => fuzz::run(rest),
         "bench" => bare(rest).and_then(|()| bench::run()),
         "tidy" => bare(rest).and_then(|()| tidy::run()),
         "help" | "--help" | "-h" => {

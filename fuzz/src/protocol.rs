@@ -1,0 +1,87 @@
+//! Requests of clients and answers of providers.
+
+use std::time::Duration;
+
+use pointsman_core::Timestamp;
+use pointsman_wire::openai::{self, Progress, Target, read_chat, whole_answer};
+use pointsman_wire::{AnswerHeaders, estimate_tokens};
+
+const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// A request is refused, or is JSON; what is sent in its place says the same under the other name.
+pub fn chat(data: &[u8]) {
+    let Ok(chat) = read_chat(data) else { return };
+    assert!(is_json(data), "what is no JSON was let through");
+    let target = Target { base_url: "", api_key: None, headers: &[], model: "an \"other\" name" };
+    let spliced = chat.body.rewrite(&target);
+    let sent = spliced.to_vec(data);
+    assert_eq!(sent.len(), spliced.len(), "the length is that of another body");
+    let again = read_chat(&sent).unwrap_or_else(|fault| panic!("the provider refuses: {fault:?}"));
+    assert_eq!(again.facts.model, target.model);
+    let facts = pointsman_core::Request { model: chat.facts.model.clone(), ..again.facts };
+    assert_eq!(facts, chat.facts, "the provider is asked something else");
+}
+
+fn is_json(data: &[u8]) -> bool {
+    core::str::from_utf8(data).is_ok()
+        && serde_json::from_slice::<serde::de::IgnoredAny>(data).is_ok()
+}
+
+/// A stream comes out the same wherever the network cuts it. The first byte says where.
+pub fn relay(data: &[u8]) {
+    let Some((cut, stream)) = data.split_first() else { return };
+    let whole = relayed(stream.chunks(stream.len().max(1)));
+    let pieces = relayed(stream.chunks(usize::from(*cut % 16) + 1));
+    assert_eq!(whole, pieces, "cuts change what comes out");
+    // A complete stream may be given the `[DONE]` and the blank line that it lacks.
+    assert!(whole.0.len() <= stream.len() + 20, "more came out than went in");
+}
+
+fn relayed<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> (Vec<u8>, Progress, u64) {
+    let body = br#"{"model":"m","messages":[],"stream":true}"#;
+    let mut relay = read_chat(body).expect("a sound request").body.relay();
+    let (mut out, mut all) = (Vec::new(), Progress::default());
+    let mut note = |one: Progress| {
+        assert!(!(one.first_content && all.first_content), "the first content came twice");
+        assert!(one.failure.is_none() || all.failure.is_none(), "it failed twice");
+        all.first_content |= one.first_content;
+        all.failure = all.failure.or(one.failure);
+        all.complete |= one.complete;
+        all.done |= one.done;
+    };
+    for chunk in chunks {
+        note(relay.push(chunk, &mut out));
+    }
+    note(relay.end(&mut out));
+    (out, all, relay.usage_or_estimate(7).output)
+}
+
+/// An answer is one, or is a failure. The first two bytes are its status.
+pub fn answer(data: &[u8]) {
+    let [high, low, body @ ..] = data else { return };
+    let status = u16::from_be_bytes([*high, *low]) % 1_000;
+    let headers = AnswerHeaders::default();
+    match whole_answer(status, &headers, body) {
+        Ok(answer) => {
+            assert!((200..300).contains(&status) && is_json(body), "an answer out of nothing");
+            answer.usage_or_estimate(7);
+        }
+        Err(failure) => assert!(failure.status.is_some(), "its status is forgotten"),
+    }
+    assert!(estimate_tokens(body) <= body.len() as u64, "more tokens than bytes");
+    openai::error_answer(status, &headers, body);
+}
+
+/// Of headers nothing is believed that cannot be.
+pub fn headers(data: &[u8]) {
+    let lines = data.split(|byte| *byte == b'\n').filter_map(|line| {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        let (name, value) = line.split_at(colon);
+        Some((core::str::from_utf8(name).ok()?, value.get(1..)?))
+    });
+    let read = AnswerHeaders::read(lines, NOW);
+    assert!(read.retry_after.is_none_or(|length| length <= DAY), "sent away for too long");
+    let resets_in = read.quota.and_then(|quota| quota.resets_in);
+    assert!(resets_in.is_none_or(|length| length <= DAY), "a quota that never comes back");
+}
