@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::caller::{KEYS, preferences};
 use crate::config::Fleet;
 use crate::dice::Dice;
 use crate::{length, maybe};
@@ -51,6 +52,15 @@ fn call(dice: &mut Dice, fleet: &Fleet) -> Value {
     maybe(dice, &mut call, 5, "user", json!(whose));
     let block = dice.below(5);
     maybe(dice, &mut call, 6, "prefix", json!([block, block + 1]));
+    let prefer = preferences(dice, fleet);
+    maybe(dice, &mut call, 8, "prefer", prefer);
+    maybe(dice, &mut call, 4, "headers", json!({ "X-Team": "growth" }));
+    maybe(dice, &mut call, 4, "path", json!("/v1/chat/completions"));
+    maybe(dice, &mut call, 10, "strategy", json!("ordered"));
+    // Only where every configuration of the run has keys.
+    if let Some(name) = fleet.has_callers.then(|| *dice.pick(&KEYS)) {
+        maybe(dice, &mut call, 2, "key", json!(name));
+    }
     let after = dice.within(0..=3_000);
     match dice.below(24) {
         0 | 1 => call["cancel_at"] = length(after),

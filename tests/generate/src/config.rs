@@ -2,13 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::caller::{callers, routes};
 use crate::dice::Dice;
 use crate::{length, maybe};
 
 /// The names of one scenario, which every reload keeps.
 pub(crate) struct Fleet {
     pub(crate) deployments: Vec<String>,
-    groups: Vec<String>,
+    pub(crate) groups: Vec<String>,
+    pub(crate) has_callers: bool,
 }
 
 /// Strategies without parameters.
@@ -40,7 +42,11 @@ const KINDS: [&str; 8] = [
 impl Fleet {
     pub(crate) fn draw(dice: &mut Dice) -> Self {
         let names = |prefix: &str, count: u64| (0..count).map(|n| format!("{prefix}{n}")).collect();
-        Self { deployments: names("d", dice.within(1..=6)), groups: names("g", dice.within(1..=3)) }
+        Self {
+            deployments: names("d", dice.within(1..=6)),
+            groups: names("g", dice.within(1..=3)),
+            has_callers: dice.one_in(3),
+        }
     }
 
     /// What a call may ask for: mostly a group, at times its alias or a name that nobody has.
@@ -48,6 +54,8 @@ impl Fleet {
         match dice.below(16) {
             0 => "alias".to_owned(),
             1 => "nobody".to_owned(),
+            2 => dice.pick(&self.deployments).clone(),
+            3 => format!("{}:fastest", dice.pick(&self.groups)),
             _ => dice.pick(&self.groups).clone(),
         }
     }
@@ -70,6 +78,13 @@ impl Fleet {
         maybe(dice, &mut config, 2, "policy", policy);
         let spare = json!([dice.pick(&self.groups)]);
         maybe(dice, &mut config, 6, "default_fallbacks", spare);
+        if self.has_callers {
+            config["callers"] = callers(dice, self);
+        }
+        let routes = routes(dice, self);
+        maybe(dice, &mut config, 4, "routes", routes);
+        let whole = limits(dice);
+        maybe(dice, &mut config, 6, "limits", whole);
         let any = json!(dice.pick(&self.groups));
         maybe(dice, &mut config, 6, "unmatched", any);
         config
@@ -91,6 +106,8 @@ impl Fleet {
         let by = *dice.pick(&["session", "user", "prefix"]);
         maybe(dice, &mut group, 6, "affinity", json!({ "by": by }));
         let others: Vec<&String> = self.groups.iter().filter(|other| *other != name).collect();
+        let require = ceilings(dice);
+        maybe(dice, &mut group, 8, "require", require);
         for key in ["fallbacks", "context_fallbacks", "content_fallbacks"] {
             let some: Vec<&String> = others.iter().copied().filter(|_| !dice.one_in(3)).collect();
             maybe(dice, &mut group, 2, key, json!(some));
@@ -137,7 +154,17 @@ fn deployment(dice: &mut Dice) -> Value {
     deployment
 }
 
-fn limits(dice: &mut Dice) -> Value {
+/// What a member may take or cost, at most.
+pub(crate) fn ceilings(dice: &mut Dice) -> Value {
+    if dice.one_in(2) {
+        json!({ "first_token_p95": length(dice.within(100..=3_000)) })
+    } else {
+        json!({ "price_per_call": 0.01 })
+    }
+}
+
+/// Limits of anybody.
+pub(crate) fn limits(dice: &mut Dice) -> Value {
     let mut limits = json!({});
     let requests = *dice.pick(&[0, 1, 6, 60, 600]);
     maybe(dice, &mut limits, 2, "requests_per_minute", json!(requests));

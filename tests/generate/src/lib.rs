@@ -6,6 +6,7 @@
 //! builds of the engine must report the same.
 
 mod call;
+mod caller;
 mod config;
 mod control;
 mod dice;
@@ -114,6 +115,12 @@ mod tests {
             "connect",
             "retry_after",
             "content_filter",
+            "callers",
+            "budget",
+            "routes",
+            "prefer",
+            "key",
+            "require",
             "context_length_exceeded",
         ] {
             assert!(all.contains(&format!("\"{word}\"")), "{word} never came up");
