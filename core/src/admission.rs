@@ -18,6 +18,7 @@ use crate::limit::Amounts;
 use crate::owners::{Chain, Owner, OwnerId};
 use crate::purse::{Alert, Hold};
 use crate::rejection::{Denied, Refusal, RefusalReason, Rejection};
+use crate::request::Priority;
 use crate::router::{LEASE_GRACE, Router};
 use crate::time::Timestamp;
 use crate::trace::{LimitReading, TraceEntry};
@@ -50,7 +51,7 @@ impl Router {
         let asked = loop {
             let (amounts, money) = self.largest(call);
             let hold = Hold { owners, amounts, money, waived, ..Hold::EMPTY };
-            match self.denial(&hold, now) {
+            match self.denial(&hold, call.request.priority, now) {
                 Some((owner, Denial::Budget(_))) if self.catalog.downgrade(owner).is_some() => {
                     // The nearest owner's group stands; those further out waive theirs.
                     if waived.is_empty() {
@@ -73,13 +74,14 @@ impl Router {
     }
 
     /// The first limit that has no room; of rate limits the one that lifts last.
-    fn denial(&self, hold: &Hold, now: Timestamp) -> Option<(OwnerId, Denial)> {
+    fn denial(&self, hold: &Hold, priority: Priority, now: Timestamp) -> Option<(OwnerId, Denial)> {
         let mut worst: Option<(OwnerId, Denial)> = None;
         for (id, owner) in self.owners_of(hold) {
             let Some(purse) = self.purses.get(id) else { continue };
-            if let Some((limit, rejection)) = purse.meter.denial(&owner.limits, &hold.amounts, now)
-            {
-                let denial = Denial::Limit(limit, rejection);
+            let asked = |by| purse.meter.denial(&owner.limits, by, &hold.amounts, now);
+            if let Some((limit, rejection)) = asked(priority) {
+                let batch_reserve = asked(Priority::Interactive).is_none();
+                let denial = Denial::Limit { limit, rejection, batch_reserve };
                 if worst.is_none_or(|(_, worst)| worst.severity() < denial.severity()) {
                     worst = Some((id, denial));
                 }
@@ -107,15 +109,15 @@ impl Router {
         let owner =
             self.catalog.owners.get(owner).map_or("", |owner| owner.name.as_str()).to_owned();
         match denial {
-            Denial::Limit(limit, rejection) => refusal(
+            Denial::Limit { limit, rejection, batch_reserve } => refusal(
                 RefusalReason::OverLimit,
                 rejection.lifts_at(),
-                Some(Denied { owner, limit }),
+                Some(Denied { owner, limit, batch_reserve }),
             ),
             Denial::Budget(lifts_at) => refusal(
                 RefusalReason::OverBudget,
                 lifts_at,
-                Some(Denied { owner, limit: "budget" }),
+                Some(Denied { owner, limit: "budget", batch_reserve: false }),
             ),
         }
     }
@@ -259,7 +261,7 @@ impl Router {
         let entry = TraceEntry::Callers {
             at: now,
             limits,
-            denied: denied.map(|denied| format!("{}: {}", denied.owner, denied.limit)),
+            denied: denied.map(ToString::to_string),
             group: group.map(|group| self.catalog.group(group).name.clone()),
         };
         call.note(|| entry);
@@ -299,7 +301,7 @@ impl Router {
 /// Why an owner has no room.
 #[derive(Clone, Copy, Debug)]
 enum Denial {
-    Limit(&'static str, Rejection),
+    Limit { limit: &'static str, rejection: Rejection, batch_reserve: bool },
     Budget(Option<Timestamp>),
 }
 
@@ -307,9 +309,9 @@ impl Denial {
     /// What never lifts before what lifts last before what nobody knows the end of.
     const fn severity(&self) -> (u8, Timestamp) {
         match self {
-            Self::Limit(_, Rejection::NeverFits) => (2, Timestamp::ZERO),
-            Self::Limit(_, Rejection::RateLimited { until }) => (1, *until),
-            Self::Limit(..) | Self::Budget(_) => (0, Timestamp::ZERO),
+            Self::Limit { rejection: Rejection::NeverFits, .. } => (2, Timestamp::ZERO),
+            Self::Limit { rejection: Rejection::RateLimited { until }, .. } => (1, *until),
+            Self::Limit { .. } | Self::Budget(_) => (0, Timestamp::ZERO),
         }
     }
 }

@@ -24,12 +24,20 @@ pub(crate) struct Rate {
     pub(crate) per_minute: u64,
     /// The length of time whose worth the bucket holds, in microseconds; at most a minute.
     burst: u64,
+    /// The share of a full bucket that must be left, in parts per million.
+    reserve_ppm: u32,
 }
 
 impl Rate {
     pub(crate) fn new(per_minute: u64, burst: Option<Duration>) -> Self {
         let minute = UNITS.unsigned_abs();
-        Self { per_minute, burst: burst.map_or(minute, |burst| micros(burst).min(minute)) }
+        let burst = burst.map_or(minute, |burst| micros(burst).min(minute));
+        Self { per_minute, burst, reserve_ppm: 0 }
+    }
+
+    /// The same for those who must leave this share of a full bucket, in parts per million.
+    pub(crate) const fn leaving(self, reserve_ppm: u32) -> Self {
+        Self { reserve_ppm, ..self }
     }
 
     /// What a full bucket holds, in units.
@@ -39,6 +47,15 @@ impl Rate {
         }
         let held = self.per_minute.saturating_mul(self.burst);
         i64::try_from(held).unwrap_or(i64::MAX).max(UNITS)
+    }
+
+    /// What must be left, in units, rounded up.
+    fn reserve(self) -> i64 {
+        if self.reserve_ppm == 0 {
+            return 0;
+        }
+        let part = u128::from(self.capacity().unsigned_abs()) * u128::from(self.reserve_ppm);
+        i64::try_from(part.div_ceil(1_000_000)).unwrap_or(i64::MAX)
     }
 }
 
@@ -54,7 +71,7 @@ pub(crate) struct Bucket {
 pub(crate) enum Shortfall {
     /// There will be room at this time and not before, if nobody else takes it.
     Until(Timestamp),
-    /// The rate is zero: there will never be room.
+    /// The rate is zero, or all of it must be left: there will never be room.
     Never,
 }
 
@@ -64,16 +81,17 @@ impl Bucket {
         Self { level: rate.capacity(), at: now }
     }
 
-    /// Whether `amount` may be taken now. An amount larger than the bucket may be taken when it is
-    /// full, and leaves a debt.
+    /// Whether `amount` may be taken now. An amount larger than what may ever be taken from the
+    /// bucket may be taken when it is full, and leaves less than it should, or a debt.
     pub(crate) fn room(&self, rate: Rate, amount: u64, now: Timestamp) -> Result<(), Shortfall> {
         if amount == 0 {
             return Ok(());
         }
-        if rate.per_minute == 0 {
+        let reserve = rate.reserve();
+        if reserve >= rate.capacity() {
             return Err(Shortfall::Never);
         }
-        let needed = units(amount).min(rate.capacity());
+        let needed = units(amount).saturating_add(reserve).min(rate.capacity());
         let missing = needed.saturating_sub(self.level_at(rate, now));
         if missing <= 0 {
             return Ok(());
@@ -197,6 +215,22 @@ mod tests {
     }
 
     #[test]
+    fn who_must_leave_a_reserve_waits_until_it_is_there() {
+        let rate = minute(60);
+        let leaving = rate.leaving(350_000);
+        let mut bucket = Bucket::full(rate, at(0));
+        for _ in 0..39 {
+            assert_eq!(bucket.room(leaving, 1, at(0)), Ok(()));
+            bucket.take(rate, 1, at(0));
+        }
+        // 21 are left, all of them reserved: another comes after a second.
+        assert_eq!(bucket.room(leaving, 1, at(0)), Err(Shortfall::Until(at(1_000_000))));
+        assert_eq!(bucket.room(rate, 21, at(0)), Ok(()));
+        assert_eq!(bucket.room(leaving, 50, at(0)), Err(Shortfall::Until(at(39_000_000))), "full");
+        assert_eq!(bucket.room(rate.leaving(1_000_000), 1, at(0)), Err(Shortfall::Never));
+    }
+
+    #[test]
     fn a_clock_that_steps_back_gives_nothing() {
         let mut bucket = Bucket::full(minute(60), at(10_000_000));
         bucket.take(minute(60), 60, at(10_000_000));
@@ -214,8 +248,9 @@ mod tests {
             amount in 1u64..2_000_000,
             start in 0u64..1_000_000_000_000,
             seconds in 0u64..=60,
+            reserve_ppm in 0u32..1_000_000,
         ) {
-            let rate = burst(rate, seconds);
+            let rate = burst(rate, seconds).leaving(reserve_ppm);
             let mut bucket = Bucket::full(rate, at(start));
             bucket.take(rate, taken, at(start));
             if let Err(Shortfall::Until(until)) = bucket.room(rate, amount, at(start)) {

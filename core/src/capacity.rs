@@ -75,7 +75,9 @@ impl Walk<'_> {
             let own = self.fleet.amounts(self.catalog, id, &call.request);
             let ahead = self.queue.amounts_ahead(id, rank);
             let ahead = self.fleet.counted(self.catalog, id, &ahead).plus(&own);
-            let in_turn = match self.fleet.has_room(self.catalog, id, &ahead, self.now) {
+            let priority = call.request.priority;
+            let room = self.fleet.has_room(self.catalog, id, priority, &ahead, self.now);
+            let in_turn = match room {
                 Err(Rejection::RateLimited { until }) => until.max(lifts),
                 _ => lifts,
             };
@@ -138,9 +140,10 @@ impl Router {
             let limited = catalog.provider(provider).limits != Limits::default();
             limited && provider == catalog.deployment(other).provider
         };
-        let fits = |id: DeploymentId, amounts: &Amounts| {
+        let fits = |id: DeploymentId, priority, amounts: &Amounts| {
             let amounts = fleet.counted(catalog, id, amounts);
-            fleet.health(id).pass(now).is_ok() && fleet.has_room(catalog, id, &amounts, now).is_ok()
+            let room = || fleet.has_room(catalog, id, priority, &amounts, now);
+            fleet.health(id).pass(now).is_ok() && room().is_ok()
         };
         self.queue.wake(linked, fits)
     }

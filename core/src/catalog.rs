@@ -217,6 +217,8 @@ pub struct Limits {
     pub requests_burst: Option<Duration>,
     /// The same of the rates of tokens.
     pub tokens_burst: Option<Duration>,
+    /// The share of each limit that batch calls leave to others, in parts per million.
+    pub batch_reserve_ppm: u32,
 }
 
 /// A name that clients send, and the deployments behind it.

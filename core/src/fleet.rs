@@ -11,7 +11,7 @@ use crate::ledger::Held;
 use crate::limit::{Amounts, Dimension, Meter};
 use crate::observe::Observed;
 use crate::rejection::Rejection;
-use crate::request::Request;
+use crate::request::{Priority, Request};
 use crate::time::Timestamp;
 use crate::trace::LimitReading;
 
@@ -144,14 +144,18 @@ impl Fleet {
         &self,
         catalog: &Catalog,
         id: DeploymentId,
+        priority: Priority,
         amounts: &Amounts,
         now: Timestamp,
     ) -> Result<(), Rejection> {
         let deployment = catalog.deployment(id);
         let limits = &catalog.provider(deployment.provider).limits;
         let (own, shared) = (&self.health(id).meter, self.provider(deployment.provider));
-        both(own.admit(&deployment.limits, amounts, now), shared.admit(limits, amounts, now))?;
-        both(own.has_slot(&deployment.limits), shared.has_slot(limits))
+        both(
+            own.admit(&deployment.limits, priority, amounts, now),
+            shared.admit(limits, priority, amounts, now),
+        )?;
+        both(own.has_slot(&deployment.limits, priority), shared.has_slot(limits, priority))
     }
 
     /// What an attempt is expected to use at this deployment: the host's estimate of the input,

@@ -131,17 +131,20 @@ impl Funnel<'_> {
 
     /// Whether the limits have room, for this call and for whoever waits before it.
     fn has_room(&self, id: DeploymentId) -> Result<(), Rejection> {
-        let room = |amounts: &Amounts| self.fleet.has_room(self.catalog, id, amounts, self.now);
+        let priority = self.request.priority;
+        let room = |priority, amounts: &Amounts| {
+            self.fleet.has_room(self.catalog, id, priority, amounts, self.now)
+        };
         let counted = |amounts: &Amounts| self.fleet.counted(self.catalog, id, amounts);
         let own = self.fleet.amounts(self.catalog, id, self.request);
-        room(&own)?;
-        let fits = |first: &Amounts| room(&counted(first)).is_ok();
+        room(priority, &own)?;
+        let fits = |priority, first: &Amounts| room(priority, &counted(first)).is_ok();
         if self.queue.is_empty() || !self.queue.keeps(id, self.rank, fits) {
             return Ok(());
         }
         let ahead = counted(&self.queue.amounts_ahead(id, self.rank)).plus(&own);
         let soon = self.now.plus(STAND_BACK);
-        let until = match room(&ahead) {
+        let until = match room(priority, &ahead) {
             Err(Rejection::RateLimited { until }) => until.max(soon),
             _ => soon,
         };

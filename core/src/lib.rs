@@ -126,10 +126,10 @@ pub use chance::Seed;
 pub use change::Change;
 pub use config::{
     Affinity, Alias, BreakerConfig, Budget, BudgetWindow, Caller, Callers, Ceilings, Commit,
-    Config, ConfigFault, ConfigWarning, DeploymentConfig, Duty, GatewayLimits, GroupConfig, Key,
-    Loaded, MemberConfig, Metering, MockConfig, NotBuilt, Params, PolicyConfig, Protocol,
-    ProviderConfig, Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Server, State,
-    Store, ThrottleConfig, TimeoutsConfig, WaitConfig,
+    Config, ConfigFault, ConfigWarning, DeploymentConfig, Duty, GroupConfig, Key, Loaded,
+    MemberConfig, Metering, MockConfig, NotBuilt, Params, PolicyConfig, Protocol, ProviderConfig,
+    Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Server, State, Store,
+    ThrottleConfig, TimeoutsConfig, WaitConfig,
 };
 pub use cost::Price;
 pub use counting::{Counting, Reserve};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::bucket::{Bucket, Rate, Shortfall};
 use crate::catalog::Limits;
 use crate::rejection::Rejection;
+use crate::request::Priority;
 use crate::time::Timestamp;
 
 /// What one attempt takes of every limit it passes.
@@ -41,6 +42,9 @@ impl Amounts {
         }
     }
 }
+
+/// The whole, in parts per million.
+const PPM: u32 = 1_000_000;
 
 /// What a rate limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +84,28 @@ impl Limits {
         };
         per_minute.map(|per_minute| Rate::new(per_minute, burst))
     }
+
+    /// The rate of one dimension for calls of a priority: what they must leave is left.
+    fn rate_for(&self, dimension: Dimension, priority: Priority) -> Option<Rate> {
+        self.rate(dimension).map(|rate| rate.leaving(self.reserve_ppm(priority)))
+    }
+
+    /// How many calls may be in flight, one of this priority among them. A slot that is reserved in
+    /// part is reserved; but one slot stays open to everybody unless all is reserved.
+    fn slots_for(&self, priority: Priority) -> Option<u32> {
+        let most = self.concurrent?;
+        let open = PPM.saturating_sub(self.reserve_ppm(priority));
+        let slots = u64::from(most) * u64::from(open) / u64::from(PPM);
+        let at_least = most.min(1).min(open);
+        Some(u32::try_from(slots).unwrap_or(most).max(at_least))
+    }
+
+    fn reserve_ppm(&self, priority: Priority) -> u32 {
+        match priority {
+            Priority::Interactive => 0,
+            Priority::Batch => self.batch_reserve_ppm,
+        }
+    }
 }
 
 /// The live side of one owner's limits.
@@ -103,12 +129,13 @@ impl Meter {
     pub(crate) fn admit(
         &self,
         limits: &Limits,
+        priority: Priority,
         amounts: &Amounts,
         now: Timestamp,
     ) -> Result<(), Rejection> {
         let mut until = None;
         for dimension in Dimension::ALL {
-            let Some(rate) = limits.rate(dimension) else { continue };
+            let Some(rate) = limits.rate_for(dimension, priority) else { continue };
             match self.bucket(dimension).room(rate, amounts.on(dimension), now) {
                 Ok(()) => {}
                 Err(Shortfall::Never) => return Err(Rejection::NeverFits),
@@ -122,12 +149,13 @@ impl Meter {
     pub(crate) fn denial(
         &self,
         limits: &Limits,
+        priority: Priority,
         amounts: &Amounts,
         now: Timestamp,
     ) -> Option<(&'static str, Rejection)> {
         let mut last: Option<(&'static str, Timestamp)> = None;
         for dimension in Dimension::ALL {
-            let Some(rate) = limits.rate(dimension) else { continue };
+            let Some(rate) = limits.rate_for(dimension, priority) else { continue };
             match self.bucket(dimension).room(rate, amounts.on(dimension), now) {
                 Ok(()) => {}
                 Err(Shortfall::Never) => return Some((dimension.name(), Rejection::NeverFits)),
@@ -138,12 +166,12 @@ impl Meter {
             }
         }
         let rate = last.map(|(name, until)| (name, Rejection::RateLimited { until }));
-        rate.or_else(|| Some(("concurrent", self.has_slot(limits).err()?)))
+        rate.or_else(|| Some(("concurrent", self.has_slot(limits, priority).err()?)))
     }
 
     /// Whether one more call may be in flight.
-    pub(crate) fn has_slot(&self, limits: &Limits) -> Result<(), Rejection> {
-        match limits.concurrent {
+    pub(crate) fn has_slot(&self, limits: &Limits, priority: Priority) -> Result<(), Rejection> {
+        match limits.slots_for(priority) {
             Some(0) => Err(Rejection::NeverFits),
             Some(most) if self.in_flight >= most => Err(Rejection::AtConcurrency),
             _ => Ok(()),
@@ -256,6 +284,7 @@ mod tests {
     use core::time::Duration;
 
     const NOW: Timestamp = Timestamp::from_micros(1_000_000);
+    const INTERACTIVE: Priority = Priority::Interactive;
 
     fn limits() -> Limits {
         Limits {
@@ -278,23 +307,41 @@ mod tests {
         // A request comes back every 30 s, 100 tokens every 10 s.
         let until = NOW.plus(Duration::from_secs(30));
         assert_eq!(
-            meter.admit(&limits(), &amounts(50, 50), NOW),
+            meter.admit(&limits(), INTERACTIVE, &amounts(50, 50), NOW),
             Err(Rejection::RateLimited { until })
         );
-        assert_eq!(meter.admit(&limits(), &amounts(50, 50), until), Ok(()));
+        assert_eq!(meter.admit(&limits(), INTERACTIVE, &amounts(50, 50), until), Ok(()));
     }
 
     #[test]
     fn zero_never_fits_and_a_slot_is_counted() {
         let none = Limits { requests_per_minute: Some(0), ..Limits::default() };
         let meter = Meter::full(&none, NOW);
-        assert_eq!(meter.admit(&none, &amounts(1, 1), NOW), Err(Rejection::NeverFits));
+        assert_eq!(meter.admit(&none, INTERACTIVE, &amounts(1, 1), NOW), Err(Rejection::NeverFits));
         let one = Limits { concurrent: Some(1), ..Limits::default() };
         let mut meter = Meter::full(&one, NOW);
         meter.reserve(&one, &amounts(1, 1), NOW);
-        assert_eq!(meter.has_slot(&one), Err(Rejection::AtConcurrency));
+        assert_eq!(meter.has_slot(&one, INTERACTIVE), Err(Rejection::AtConcurrency));
         meter.settle(&one, &amounts(1, 1), &amounts(1, 1), NOW);
-        assert_eq!(meter.has_slot(&one), Ok(()));
+        assert_eq!(meter.has_slot(&one, INTERACTIVE), Ok(()));
+    }
+
+    #[test]
+    fn batch_leaves_its_share_of_slots_and_finds_one_unless_all_are_reserved() {
+        for (concurrent, reserve_ppm, open) in [
+            (10, 350_000, 6),
+            (10, 0, 10),
+            (1, 350_000, 1),
+            (2, 990_000, 1),
+            (10, 1_000_000, 0),
+            (0, 350_000, 0),
+        ] {
+            let batch_reserve_ppm = reserve_ppm;
+            let concurrent = Some(concurrent);
+            let limits = Limits { concurrent, batch_reserve_ppm, ..Limits::default() };
+            assert_eq!(limits.slots_for(Priority::Batch), Some(open), "{limits:?}");
+            assert_eq!(limits.slots_for(INTERACTIVE), concurrent);
+        }
     }
 
     #[test]

@@ -104,9 +104,10 @@ impl Queue {
         &self,
         deployment: DeploymentId,
         rank: Rank,
-        fits: impl Fn(&Amounts) -> bool,
+        fits: impl Fn(Priority, &Amounts) -> bool,
     ) -> bool {
-        self.ahead(deployment, rank).any(|ticket| ticket.passed >= PASSES || fits(&ticket.amounts))
+        self.ahead(deployment, rank)
+            .any(|ticket| ticket.passed >= PASSES || fits(ticket.rank.priority, &ticket.amounts))
     }
 
     /// What those of higher rank who wait for a deployment will take, together.
@@ -182,7 +183,7 @@ impl Queue {
     pub(crate) fn wake(
         &mut self,
         linked: impl Fn(DeploymentId, DeploymentId) -> bool,
-        fits: impl Fn(DeploymentId, &Amounts) -> bool,
+        fits: impl Fn(DeploymentId, Priority, &Amounts) -> bool,
     ) -> Vec<CallId> {
         let mut woken = Vec::new();
         for Release { deployment, behind } in core::mem::take(&mut self.released) {
@@ -194,7 +195,7 @@ impl Queue {
                 if ticket.woken {
                     break;
                 }
-                if fits(place, &ticket.amounts) {
+                if fits(place, ticket.rank.priority, &ticket.amounts) {
                     ticket.woken = true;
                     woken.push(ticket.call);
                     break;
@@ -241,7 +242,7 @@ mod tests {
 
     fn wake(queue: &mut Queue, left: u64) -> Vec<u64> {
         queue.release(D);
-        let woken = queue.wake(|_, _| false, |_, amounts| amounts.input <= left);
+        let woken = queue.wake(|_, _| false, |_, _, amounts| amounts.input <= left);
         woken.iter().map(|call| call.number()).collect()
     }
 
@@ -309,11 +310,11 @@ mod tests {
         let mut queue = Queue::default();
         queue.join(joining(1, Priority::Interactive, 5));
         let newcomer = Rank::newcomer(Priority::Interactive);
-        assert!(queue.keeps(D, newcomer, |amounts| amounts.input <= 5));
-        assert!(!queue.keeps(D, newcomer, |amounts| amounts.input <= 4));
-        assert!(!queue.keeps(DeploymentId(1), newcomer, |_| true));
+        assert!(queue.keeps(D, newcomer, |_, amounts| amounts.input <= 5));
+        assert!(!queue.keeps(D, newcomer, |_, amounts| amounts.input <= 4));
+        assert!(!queue.keeps(DeploymentId(1), newcomer, |_, _| true));
         let own = queue.rank(CallId(1), Priority::Interactive);
-        assert!(!queue.keeps(D, own, |_| true), "nobody stands back for itself");
+        assert!(!queue.keeps(D, own, |_, _| true), "nobody stands back for itself");
     }
 
     #[test]

@@ -151,6 +151,15 @@ pub struct Denied {
     pub owner: String,
     /// Which: `requests`, `input_tokens`, `output_tokens`, `tokens`, `concurrent` or `budget`.
     pub limit: &'static str,
+    /// There is room, but it is reserved: batch calls leave it alone.
+    pub batch_reserve: bool,
+}
+
+impl core::fmt::Display for Denied {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let reserve = if self.batch_reserve { " (what is left is not for batch)" } else { "" };
+        write!(f, "{}: {}{reserve}", self.owner, self.limit)
+    }
 }
 
 /// The closed list of our own refusals.

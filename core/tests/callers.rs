@@ -10,8 +10,8 @@ use std::time::Duration;
 use common::callers::{HASH, SECOND, ask, at, config, key, money};
 use common::{router, sent};
 use pointsman_core::{
-    Action, AttemptNo, Call, Event, Failure, FailureKind, Notice, Outcome, Refusal, RefusalReason,
-    Request, Router, Seed, TraceEntry, Usage,
+    Action, AttemptNo, Call, Event, Failure, FailureKind, Notice, Outcome, Priority, Refusal,
+    RefusalReason, Request, Router, Seed, TraceEntry, Usage,
 };
 
 fn begin(router: &mut Router, model: &str, now: u64) -> (Call, Action) {
@@ -83,6 +83,26 @@ fn a_limit_names_itself_and_the_time_at_which_it_has_room() {
     let _ = refused(begin(&mut router, "g", 30 * SECOND - 1).1);
     let (_, action) = begin(&mut router, "g", 30 * SECOND);
     let _ = sent(&action);
+}
+
+#[test]
+fn a_refusal_says_that_what_is_left_is_not_for_batch() {
+    let more = r#""limits": { "requests_per_minute": 2, "batch_reserve": "50%" }"#;
+    let mut router = router(&key(more));
+    let batch = |router: &mut Router| {
+        let request = Request { priority: Priority::Batch, ..ask(router, "g") };
+        router.begin(request, Seed(1), at(0))
+    };
+    let (_first, action) = batch(&mut router);
+    let _ = sent(&action);
+    let refusal = refused(batch(&mut router).1);
+    assert_eq!(refusal.retry_at, Some(at(30 * SECOND)));
+    let denied = refusal.denied.unwrap();
+    assert_eq!((denied.limit, denied.batch_reserve), ("requests", true));
+    assert_eq!(denied.to_string(), "key k: requests (what is left is not for batch)");
+    let (_second, action) = begin(&mut router, "g", 0);
+    let _ = sent(&action);
+    assert!(!refused(batch(&mut router).1).denied.unwrap().batch_reserve, "nothing is left");
 }
 
 #[test]

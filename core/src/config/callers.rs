@@ -1,4 +1,4 @@
-//! `callers`: who may do what, how fast, and for how much. Also the gateway's own `limits`.
+//! `callers`: who may do what, how fast, and for how much.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -8,15 +8,6 @@ use super::deployment::tags;
 use super::reader::{Fields, Value};
 use crate::calendar::Zone;
 use crate::catalog::Limits;
-
-/// Limits of the whole gateway.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GatewayLimits {
-    /// What all callers together may take.
-    pub limits: Limits,
-    /// The share that batch calls may not use, in parts per million.
-    pub batch_reserve_ppm: Option<u32>,
-}
 
 /// Teams and keys.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -94,15 +85,6 @@ pub enum BudgetWindow {
     Month,
     /// Any stretch of this length.
     Rolling(Duration),
-}
-
-impl GatewayLimits {
-    pub(crate) fn read(value: &Value<'_>) -> Self {
-        value.fields(|map| Self {
-            limits: Limits::read_fields(map),
-            batch_reserve_ppm: map.read("batch_reserve", Value::ppm),
-        })
-    }
 }
 
 impl Callers {

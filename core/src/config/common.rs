@@ -67,6 +67,7 @@ impl Limits {
             input_tokens_per_minute: map.read("input_tokens_per_minute", per_minute),
             output_tokens_per_minute: map.read("output_tokens_per_minute", per_minute),
             concurrent: map.read("concurrent", Value::count32),
+            batch_reserve_ppm: map.read("batch_reserve", Value::ppm).unwrap_or(0),
             ..Self::default()
         }
     }

@@ -1,6 +1,6 @@
 //! The whole document, typed.
 
-use super::callers::{Callers, GatewayLimits};
+use super::callers::Callers;
 use super::common::Reference;
 use super::deployment::DeploymentConfig;
 use super::fault::shown;
@@ -12,6 +12,7 @@ use super::route::Route;
 use super::secret::Secrets;
 use super::server::Server;
 use super::storage::{Metering, State};
+use crate::catalog::Limits;
 
 /// A configuration as it is written: typed, with its references by name.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +36,7 @@ pub struct Config {
     /// The policy that holds where nothing nearer says otherwise.
     pub policy: PolicyConfig,
     /// Limits of the whole gateway.
-    pub limits: GatewayLimits,
+    pub limits: Limits,
     /// Teams and keys.
     pub callers: Callers,
     /// What is written down of each call.
@@ -84,7 +85,7 @@ impl Config {
                 unmatched: map.read("unmatched", |name| Reference::read_or(name, "reject")),
                 routes: routes(map),
                 policy: map.get("policy").map(|all| PolicyConfig::read(&all)).unwrap_or_default(),
-                limits: map.get("limits").map(|all| GatewayLimits::read(&all)).unwrap_or_default(),
+                limits: map.get("limits").map(|all| Limits::read(&all)).unwrap_or_default(),
                 callers: map.get("callers").map(|all| Callers::read(&all)).unwrap_or_default(),
                 metering: map.get("metering").map(|all| Metering::read(&all)).unwrap_or_default(),
                 state: map.get("state").map(|all| State::read(&all, secrets)).unwrap_or_default(),

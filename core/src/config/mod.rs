@@ -49,7 +49,7 @@ mod warnings;
 #[cfg(test)]
 mod tests;
 
-pub use callers::{Budget, BudgetWindow, Caller, Callers, GatewayLimits, Key};
+pub use callers::{Budget, BudgetWindow, Caller, Callers, Key};
 pub use common::{Ceilings, Reference};
 pub use deployment::{DeploymentConfig, Params};
 pub use document::{Alias, Config};

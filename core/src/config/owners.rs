@@ -18,7 +18,7 @@ pub(crate) fn owners(config: &Config, names: &Names<'_>) -> Owners {
         budget: caller.budget.as_ref().map(|budget| policy(budget, caller, names)),
         within: within.or_else(|| Some(GATEWAY.to_owned())),
     };
-    let gateway = Owner { name: GATEWAY.into(), limits: config.limits.limits, ..Owner::default() };
+    let gateway = Owner { name: GATEWAY.into(), limits: config.limits, ..Owner::default() };
     let mut all = vec![gateway];
     for (name, caller) in &callers.organisations {
         all.push(own("organisation", name, caller, None));

@@ -150,7 +150,7 @@ export type Outcome =
       reason: string;
       filter?: string;
       /** The caller's limit that refused it. */
-      denied?: { owner: string; limit: string };
+      denied?: { owner: string; limit: string; batch_reserve: boolean };
       retryAt?: Micros;
       candidates: Candidate[];
     }

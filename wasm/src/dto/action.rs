@@ -120,6 +120,7 @@ pub(crate) enum OutcomeDto<'a> {
 pub(crate) struct DeniedDto {
     owner: String,
     limit: &'static str,
+    batch_reserve: bool,
 }
 
 /// [`Candidate`]; the reason goes by its name.
@@ -216,10 +217,9 @@ impl<'a> Names<'a> {
                 RefusalReason::NoCandidate(rejection) => Some(rejection.name()),
                 _ => None,
             },
-            denied: refusal
-                .denied
-                .clone()
-                .map(|Denied { owner, limit }| DeniedDto { owner, limit }),
+            denied: refusal.denied.clone().map(|Denied { owner, limit, batch_reserve }| {
+                DeniedDto { owner, limit, batch_reserve }
+            }),
             retry_at: refusal.retry_at.map(micros),
             candidates: self.candidates(&refusal.candidates),
         }

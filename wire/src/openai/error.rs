@@ -124,7 +124,7 @@ pub fn refusal_reply(refusal: &Refusal, model: &str, now: Timestamp) -> ErrorRep
         | RefusalReason::WaitTooLong => refusal.reason.name(),
     };
     let param = matches!(refusal.reason, RefusalReason::UnknownModel).then_some("model");
-    let message = refusal_message(refusal.reason, model);
+    let message = refusal_message(refusal, model);
     let reply = ErrorReply::with_param(refusal.status(), code, param, &message);
     let reply = reply.retry_at(refusal.retry_at, now);
     match refusal.reason {
@@ -133,10 +133,14 @@ pub fn refusal_reply(refusal: &Refusal, model: &str, now: Timestamp) -> ErrorRep
     }
 }
 
-fn refusal_message(reason: RefusalReason, model: &str) -> String {
-    match reason {
+fn refusal_message(refusal: &Refusal, model: &str) -> String {
+    let reserved = refusal.denied.as_ref().is_some_and(|denied| denied.batch_reserve);
+    match refusal.reason {
         RefusalReason::UnknownModel => format!("the model `{model}` does not exist here"),
         RefusalReason::NotPermitted => format!("this key may not use `{model}`"),
+        RefusalReason::OverLimit if reserved => {
+            format!("what the limits have left for `{model}` now is not for batch calls")
+        }
         RefusalReason::OverLimit => format!("the caller's limit leaves no room for `{model}` now"),
         RefusalReason::OverBudget => {
             format!("the caller's budget is spent; `{model}` was not asked")

@@ -7,6 +7,7 @@ mod catalog;
 mod example;
 mod faults;
 mod random;
+mod warnings;
 
 const EXAMPLE: &str = include_str!("../../../../examples/config.example.yaml");
 
