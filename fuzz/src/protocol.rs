@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pointsman_core::Timestamp;
-use pointsman_wire::openai::{self, Progress, Target, read_chat, whole_answer};
+use pointsman_wire::chat::{self, Progress, Target, read_chat, whole_answer};
 use pointsman_wire::{AnswerHeaders, estimate_tokens};
 
 const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
@@ -70,7 +70,7 @@ pub fn answer(data: &[u8]) {
         Err(failure) => assert!(failure.status.is_some(), "its status is forgotten"),
     }
     assert!(estimate_tokens(body) <= body.len() as u64, "more tokens than bytes");
-    openai::error_answer(status, &headers, body);
+    chat::error_answer(status, &headers, body);
 }
 
 /// Of headers nothing is believed that cannot be.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
-use pointsman_wire::openai::{self, ErrorReply, fault_reply, read_chat};
+use pointsman_wire::chat::{ErrorReply, fault_reply, read_chat};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -76,7 +76,7 @@ pub(crate) async fn answer(
         Place::Chat => chat(body, gateway).await,
         Place::Models => {
             let names = gateway.catalog.groups().map(|(_, group)| group.name.as_str());
-            Ok(reply::json(StatusCode::OK, OutBody::whole(openai::models_list(names))))
+            Ok(reply::json(StatusCode::OK, OutBody::whole(pointsman_wire::models_list(names))))
         }
         Place::Model(name) => Ok(model(&gateway, name)),
         Place::Nowhere => Ok(nowhere(head.uri.path())),
@@ -108,7 +108,7 @@ async fn chat(mut body: Incoming, gateway: Arc<Gateway>) -> Result<Response<OutB
 fn model(gateway: &Gateway, name: &str) -> Response<OutBody> {
     let name = percent_decoded(name);
     if gateway.catalog.resolve(&name).is_some() {
-        return reply::json(StatusCode::OK, OutBody::whole(openai::model(&name)));
+        return reply::json(StatusCode::OK, OutBody::whole(pointsman_wire::model(&name)));
     }
     let message = format!("the model `{}` does not exist here", shown(&name));
     reply::error(ErrorReply::new(404, "model_not_found", &message), None, None)

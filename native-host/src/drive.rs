@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use pointsman_core::{Action, Attempt, AttemptNo, Call, Event, Misuse, Outcome, Timestamp, Usage};
-use pointsman_wire::openai::outcome_reply;
+use pointsman_wire::chat::outcome_reply;
 use tokio::sync::oneshot;
 
 use crate::account::{self, Record};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use pointsman_core::{Protocol, ProviderConfig};
-use pointsman_wire::openai::{DEFAULT_BASE_URL, Target, chat_head};
+use pointsman_wire::chat::{DEFAULT_BASE_URL, Target, chat_head};
 
 use crate::body::OutBody;
 use crate::pool::{Connector, Pool};

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use pointsman_wire::openai::ErrorReply;
+use pointsman_wire::chat::ErrorReply;
 
 use crate::body::OutBody;
 

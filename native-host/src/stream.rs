@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pointsman_core::{Clocks, Failure, FailureKind, Timestamp, Usage};
-use pointsman_wire::openai::{Progress, Relay};
+use pointsman_wire::chat::{Progress, Relay};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 

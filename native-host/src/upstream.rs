@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use pointsman_core::{Attempt, Clocks, Failure, FailureKind, QuotaFacts, Timestamp, Usage};
 use pointsman_wire::AnswerHeaders;
-use pointsman_wire::openai::{ChatRequest, error_answer, is_object, whole_answer};
+use pointsman_wire::chat::{ChatRequest, error_answer, is_object, whole_answer};
 use tokio::time::{Instant, timeout};
 
 use crate::clock::Clock;

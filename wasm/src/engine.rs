@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pointsman_core::{
     Call, Config, DeploymentId, Loaded, Node, Notice, Protocol, Router, SecretRef, Timestamp,
 };
-use pointsman_wire::openai::{DEFAULT_BASE_URL, Target};
+use pointsman_wire::chat::{DEFAULT_BASE_URL, Target};
 
 /// The router, and where its deployments are.
 pub(crate) struct Engine {

@@ -5,7 +5,7 @@ use pointsman_core::{
     Action, AttemptNo, Call, Event, FailureKind, Outcome, Seed, Timestamp, Usage,
 };
 use pointsman_wire::AnswerHeaders;
-use pointsman_wire::openai::{ChatBody, Progress, fault_reply, outcome_reply, read_chat};
+use pointsman_wire::chat::{ChatBody, Progress, fault_reply, outcome_reply, read_chat};
 
 use crate::dto::length;
 use crate::engine::Engine;
@@ -253,7 +253,7 @@ impl Exchange {
                 self.phase = Phase::Flight(Box::new(upstream));
                 let asked = &self.asked;
                 step.then = engine.request(attempt.deployment, &asked.model, |target| {
-                    let head = pointsman_wire::openai::chat_head(target, asked.stream);
+                    let head = pointsman_wire::chat::chat_head(target, asked.stream);
                     let headers = head.headers.into_iter().map(|one| (one.name, one.value));
                     Then::Send {
                         method: head.method,

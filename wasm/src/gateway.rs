@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use pointsman_core::{Seed, Timestamp};
-use pointsman_wire::openai::{ErrorReply, model, models_list};
+use pointsman_wire::chat::ErrorReply;
+use pointsman_wire::{model, models_list};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 

@@ -1,6 +1,6 @@
 //! What a JavaScript host is to do next for one client request.
 
-use pointsman_wire::openai::ErrorReply;
+use pointsman_wire::chat::ErrorReply;
 use serde::{Serialize, Serializer};
 
 /// One step: bytes for the client, if any, and what to do after they are on their way.

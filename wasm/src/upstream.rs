@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use pointsman_core::{Attempt, Failure, FailureKind, QuotaFacts, Timestamp, Usage};
 use pointsman_wire::AnswerHeaders;
-use pointsman_wire::openai::{Progress, Relay, whole_answer};
+use pointsman_wire::chat::{Progress, Relay, whole_answer};
 
 /// The largest whole answer, in bytes; a larger one is a fault of its sender.
 const MAX_ANSWER: usize = 64 << 20;

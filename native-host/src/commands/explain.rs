@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pointsman_core::{Capability, Needs, Request, Router, Seed, Trace};
-use pointsman_wire::openai::read_chat;
+use pointsman_wire::chat::read_chat;
 
 use super::{failed, load};
 use crate::cli::ExplainArgs;

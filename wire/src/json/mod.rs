@@ -1,8 +1,15 @@
-//! JSON as far as routing needs it: checked in full, read in passing, never built into a tree.
+//! JSON as far as it is needed: skimmed in passing where it goes on as it is, a tree where it must be
+//! said anew.
 
+mod build;
+mod fields;
 mod skim;
 mod text;
+mod tree;
 
+pub(crate) use build::{List, Object, list, object};
+pub(crate) use fields::Fields;
 pub use skim::JsonFault;
 pub(crate) use skim::{Broken, Kind, Skimmer, Span};
 pub(crate) use text::{Escapes, Text, read_escape, write_string};
+pub(crate) use tree::Json;

@@ -1,4 +1,4 @@
-//! OpenAI's protocol: chat completions, plain and streamed, and models.
+//! OpenAI's chat completions, plain and streamed.
 
 mod answer;
 mod chunk;
@@ -8,7 +8,6 @@ mod failure;
 mod fields;
 mod head;
 mod messages;
-mod models;
 mod relay;
 mod rewrite;
 mod usage;
@@ -18,6 +17,5 @@ pub use error::{ErrorReply, fault_reply, outcome_reply, refusal_reply};
 pub use facts::{ChatRequest, read_chat};
 pub use failure::{error_answer, is_object};
 pub use head::{DEFAULT_BASE_URL, RequestHead, Target, chat_head};
-pub use models::{model, models_list};
 pub use relay::{Progress, Relay};
 pub use rewrite::ChatBody;

@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_request_at_fault_is_told_where() {
-        let fault = crate::openai::read_chat(br#"{"model":"m","messages":[7]}"#).unwrap_err();
+        let fault = crate::chat::read_chat(br#"{"model":"m","messages":[7]}"#).unwrap_err();
         let reply = fault_reply(&fault);
         let error = parse(&reply);
         assert_eq!((reply.status, &error["type"]), (400, &"invalid_request_error".into()));
@@ -299,7 +299,7 @@ mod tests {
             (&error["param"], &error["code"]),
             (&"messages[0]".into(), &"invalid_type".into())
         );
-        let fault = crate::openai::read_chat(b"{").unwrap_err();
+        let fault = crate::chat::read_chat(b"{").unwrap_err();
         let error = parse(&fault_reply(&fault));
         assert_eq!((&error["param"], &error["code"]), (&().into(), &"invalid_json".into()));
         assert!(error["message"].as_str().unwrap().contains("line 1, column 2"));

@@ -1,0 +1,63 @@
+//! A whole answer.
+
+use pointsman_core::Usage;
+
+use super::part::Part;
+
+/// What a provider answered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Answer<'a> {
+    pub(crate) id: Option<&'a str>,
+    /// The model's name as the provider says it.
+    pub(crate) model: Option<&'a str>,
+    pub(crate) choices: Vec<Choice<'a>>,
+    pub(crate) usage: Option<Usage>,
+}
+
+/// One of the answers asked for, in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Choice<'a> {
+    pub(crate) parts: Vec<Part<'a>>,
+    /// `None` if the provider does not say.
+    pub(crate) finish: Option<Finish>,
+    /// The text of [`Request::stop`](super::Request::stop) that ended it.
+    pub(crate) stop: Option<&'a str>,
+    pub(crate) logprobs: Vec<Logprob<'a>>,
+}
+
+/// Why an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Finish {
+    /// It was complete.
+    Complete,
+    /// A stop text came.
+    Stop,
+    /// The most tokens of output were reached.
+    Length,
+    /// Tools are to be called.
+    ToolCalls,
+    /// The provider's filter cut it.
+    Filtered,
+    /// The model would not go on.
+    Refused,
+    /// The provider pauses and wants to be asked to go on.
+    Paused,
+}
+
+/// How likely a token was. Numbers are kept as they were written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Logprob<'a> {
+    pub(crate) token: &'a str,
+    pub(crate) logprob: &'a str,
+    /// Others in its place.
+    pub(crate) others: Vec<(&'a str, &'a str)>,
+}
+
+/// What an answer in the client's protocol must carry and the provider's may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// One number per attempt, from which ids are made.
+    pub nonce: u64,
+    /// Seconds since the Unix epoch.
+    pub created: u64,
+}

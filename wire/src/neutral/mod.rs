@@ -1,0 +1,24 @@
+//! What all protocols can say, in no protocol's own words.
+//!
+//! A request or an answer that has to cross from one protocol to another is read into these types
+//! and written out of them; between a client and a provider of the same protocol they are not
+//! used. They borrow from the text they were read from. What is opaque to us (a schema, a tool's
+//! arguments, a number) is kept as it was written.
+//!
+//! What a protocol says that has no place here is one of two things. If the answer would be another
+//! without it, the request is [`Untranslatable`] for every other protocol; if it is a hint, it is
+//! named in [`Request::lost`] and told to the client.
+
+mod answer;
+mod event;
+mod part;
+mod request;
+
+pub use answer::Stamp;
+pub(crate) use answer::{Answer, Choice, Finish, Logprob};
+pub(crate) use event::{Block, Delta, Event};
+pub(crate) use part::{Cache, Citation, Media, Part, Source};
+pub(crate) use request::{
+    Effort, Format, Refused, Request, Role, Sampling, Thinking, Tool, ToolChoice, Turn,
+    Untranslatable, Written,
+};

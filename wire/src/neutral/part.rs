@@ -1,0 +1,97 @@
+//! A piece of a turn or of an answer.
+
+/// A piece of content.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Part<'a> {
+    Text {
+        text: &'a str,
+        citations: Vec<Citation<'a>>,
+        cache: Option<Cache<'a>>,
+    },
+    Media {
+        media: Media,
+        source: Source<'a>,
+        /// Its type, such as `image/png`, where it is said.
+        mime: Option<&'a str>,
+        /// A document's name.
+        name: Option<&'a str>,
+        /// How closely an image is to be looked at: `low`, `high`, `auto`.
+        detail: Option<&'a str>,
+        cache: Option<Cache<'a>>,
+    },
+    /// What the model thought before it spoke.
+    Reasoning {
+        text: &'a str,
+        /// The provider's proof that it is its own; only its own protocol can read it.
+        signature: Option<&'a str>,
+        /// Thought that only the provider can read, in place of `text`.
+        redacted: Option<&'a str>,
+    },
+    /// Why the model will not answer, in its words.
+    Refusal(&'a str),
+    ToolCall {
+        id: &'a str,
+        name: &'a str,
+        /// JSON as it was written; an empty text is no arguments.
+        arguments: &'a str,
+        signature: Option<&'a str>,
+        cache: Option<Cache<'a>>,
+    },
+    ToolResult {
+        /// The call it answers.
+        id: &'a str,
+        /// The tool's name, where the protocol says it or an earlier call does.
+        name: Option<&'a str>,
+        /// Text and media.
+        content: Vec<Part<'a>>,
+        failed: bool,
+        cache: Option<Cache<'a>>,
+    },
+}
+
+/// What kind of media it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Media {
+    Image,
+    Audio,
+    Video,
+    /// A PDF or another document.
+    File,
+}
+
+/// Where media is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source<'a> {
+    /// In the request itself, in base64.
+    Base64(&'a str),
+    Url(&'a str),
+    /// A document that is plain text.
+    Text(&'a str),
+    /// At the provider, which alone knows the name.
+    Uploaded(&'a str),
+}
+
+/// A place up to which the provider is asked to cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cache<'a> {
+    /// How long, such as `5m` or `1h`; the provider's default if absent.
+    pub(crate) ttl: Option<&'a str>,
+}
+
+/// What a text rests on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Citation<'a> {
+    pub(crate) url: Option<&'a str>,
+    pub(crate) title: Option<&'a str>,
+    /// The words that are cited.
+    pub(crate) cited: Option<&'a str>,
+    /// Where in the text it belongs, in characters, where that is said.
+    pub(crate) span: Option<(u64, u64)>,
+}
+
+impl<'a> Part<'a> {
+    /// Plain text.
+    pub(crate) fn text(text: &'a str) -> Self {
+        Self::Text { text, citations: Vec::new(), cache: None }
+    }
+}
