@@ -276,7 +276,7 @@ mod tests {
             queue.join(joining(n, Priority::Interactive, 1));
         }
         let look = |queue: &mut Queue| -> Vec<u64> {
-            queue.wake(|_, _| false, |_, _| true).iter().map(|call| call.number()).collect()
+            queue.wake(|_, _| false, |_, _, _| true).iter().map(|call| call.number()).collect()
         };
         queue.release(D);
         for expected in 1..=3 {
