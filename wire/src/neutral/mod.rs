@@ -20,5 +20,5 @@ pub(crate) use event::{Block, Delta, Event};
 pub(crate) use part::{Cache, Citation, Media, Part, Source};
 pub(crate) use request::{
     Effort, Format, Refused, Request, Role, Sampling, Thinking, Tool, ToolChoice, Turn,
-    Untranslatable, Written,
+    Untranslatable, WriteFor, Written,
 };

@@ -121,6 +121,40 @@ pub(crate) enum Effort {
     Highest,
 }
 
+impl Effort {
+    /// How hard each effort is in tokens to think with, for protocols that count them. The least
+    /// is what Anthropic takes, the most what Gemini does.
+    const BUDGETS: [(Self, u64); 6] = [
+        (Self::None, 0),
+        (Self::Minimal, 1_024),
+        (Self::Low, 2_048),
+        (Self::Medium, 8_192),
+        (Self::High, 24_576),
+        (Self::Highest, 32_768),
+    ];
+
+    /// The most tokens to think with.
+    pub(crate) fn budget(self) -> u64 {
+        let found = Self::BUDGETS.iter().find(|(effort, _)| *effort == self);
+        found.map_or(0, |(_, budget)| *budget)
+    }
+
+    /// The least effort with which so many tokens may be used.
+    pub(crate) fn of_budget(tokens: u64) -> Self {
+        let found = Self::BUDGETS.iter().find(|(_, budget)| tokens <= *budget);
+        found.map_or(Self::Highest, |(effort, _)| *effort)
+    }
+}
+
+/// What is said to a target besides the request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WriteFor<'t> {
+    /// The provider's name for the model.
+    pub(crate) model: &'t str,
+    /// [`Request::max_output`] for a request without it, where the protocol demands one.
+    pub(crate) max_output_default: Option<u64>,
+}
+
 /// What the target's protocol cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Untranslatable {
@@ -158,4 +192,18 @@ pub(crate) struct Written {
     /// What was left out: the request's own [`Request::lost`], and what this protocol has no word
     /// for.
     pub(crate) lost: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effort_is_its_budgets_own() {
+        for (effort, budget) in Effort::BUDGETS {
+            assert_eq!((effort.budget(), Effort::of_budget(budget)), (budget, effort));
+        }
+        assert_eq!(Effort::of_budget(1), Effort::Minimal);
+        assert_eq!(Effort::of_budget(u64::MAX), Effort::Highest);
+    }
 }
