@@ -130,6 +130,21 @@ impl Bucket {
         self.level_at(rate, now).div_euclid(UNITS)
     }
 
+    /// When it is full, if nobody takes anything; never, at a rate of zero.
+    pub(crate) fn full_at(&self, rate: Rate, now: Timestamp) -> Timestamp {
+        let missing = rate.capacity().saturating_sub(self.level_at(rate, now)).max(0);
+        if rate.per_minute == 0 {
+            return Timestamp::NEVER;
+        }
+        let wait = missing.unsigned_abs().div_ceil(rate.per_minute);
+        now.max(self.at).plus(Duration::from_micros(wait))
+    }
+
+    /// What a full bucket holds, in whole tokens rounded down.
+    pub(crate) fn holds(rate: Rate) -> u64 {
+        rate.capacity().div_euclid(UNITS).unsigned_abs()
+    }
+
     /// The share of a full bucket that is left once `amount` is taken: at most 1, negative in debt.
     pub(crate) fn share_left(&self, rate: Rate, amount: u64, now: Timestamp) -> f64 {
         let left = self.level_at(rate, now).saturating_sub(units(amount));

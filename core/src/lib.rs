@@ -58,6 +58,7 @@
 
 mod action;
 mod admission;
+mod allowance;
 mod alone;
 mod breaker;
 mod bucket;
@@ -116,6 +117,7 @@ mod walk;
 mod window;
 
 pub use action::{Action, Attempt, Claim, Clocks, Event, Misuse, Outcome, Stop, WaitReason};
+pub use allowance::{Allowance, Room};
 pub use call::Call;
 pub use catalog::{
     BreakerPolicy, Catalog, Deployment, Group, Limits, MAX_ATTEMPTS, Member, ModelName, Policy,
@@ -143,6 +145,7 @@ pub use idempotency::{IdempotencyKey, Repetition};
 pub use limit::Amounts;
 pub use node::Node;
 pub use notice::Notice;
+pub use owners::Keyless;
 pub use preferences::{Preferences, Sort};
 pub use purse::Alert;
 pub use rejection::{Candidate, Denied, Refusal, RefusalReason, Rejection};

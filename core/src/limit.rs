@@ -242,6 +242,11 @@ impl Meter {
         self.bucket(dimension).left(rate, now)
     }
 
+    /// When one dimension is full again, if nobody takes anything.
+    pub(crate) fn full_at(&self, rate: Rate, dimension: Dimension, now: Timestamp) -> Timestamp {
+        self.bucket(dimension).full_at(rate, now)
+    }
+
     /// How full the fullest limit would be with `amounts` and one more call, from 0 to 1.
     pub(crate) fn fullness(&self, limits: &Limits, amounts: &Amounts, now: Timestamp) -> f64 {
         let mut fullest = 0.0f64;

@@ -222,7 +222,27 @@ impl Holder {
     }
 }
 
+/// Who is served without a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keyless {
+    /// Everybody, with whatever key or none: no key is configured.
+    Everybody,
+    /// Nobody.
+    Nobody,
+    /// Whoever comes, as this caller.
+    As(CallerId),
+}
+
 impl Catalog {
+    /// Who is served without a key.
+    pub fn keyless(&self) -> Keyless {
+        match &self.owners.anonymous {
+            Anonymous::Open => Keyless::Everybody,
+            Anonymous::Reject => Keyless::Nobody,
+            Anonymous::As(key) => self.caller_named(key).map_or(Keyless::Nobody, Keyless::As),
+        }
+    }
+
     /// The caller whose key has this SHA-256.
     ///
     /// The search narrows by the first eight bytes of the hash and compares whole hashes in constant

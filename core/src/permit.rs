@@ -20,6 +20,8 @@ pub(crate) struct Permit {
     pub(crate) strategy: Option<String>,
     /// Tags that its requests carry.
     pub(crate) tags: Vec<String>,
+    /// Whether what its requests say of their own priority is heeded.
+    pub(crate) trusted: bool,
 }
 
 /// What one request may use.
@@ -38,6 +40,21 @@ impl Catalog {
     pub fn permitted_groups(&self, caller: Option<CallerId>) -> impl Iterator<Item = GroupId> {
         let rights = self.rights(caller);
         self.groups().map(|(id, _)| id).filter(move |id| rights.allow(self, *id))
+    }
+
+    /// Whether a caller may use a group.
+    pub fn permits(&self, caller: Option<CallerId>, group: GroupId) -> bool {
+        self.rights(caller).allow(self, group)
+    }
+
+    /// Whether a caller is trusted with the priority of its own requests: its key, its team or its
+    /// organisation says so, or no key is configured at all.
+    pub fn trusts(&self, caller: Option<CallerId>) -> bool {
+        match self.rights(caller) {
+            Rights::Everything => true,
+            Rights::Nothing => false,
+            Rights::Only(permit) => permit.trusted,
+        }
     }
 
     pub(crate) fn rights(&self, caller: Option<CallerId>) -> Rights<'_> {
@@ -78,7 +95,7 @@ impl Permit {
     }
 
     /// What a key may use in its team, or a team in its organisation: groups that both reach, what
-    /// either is granted, and the tags of both. The inner one's own strategy goes first.
+    /// either is granted, and the tags of both; trust in either is trust. The inner one's own strategy goes first.
     pub(crate) fn within(self, outer: &Self) -> Self {
         let groups = match (self.groups, &outer.groups) {
             (Some(own), Some(others)) => {
@@ -92,6 +109,7 @@ impl Permit {
             providers: [self.providers.as_slice(), &outer.providers].concat(),
             strategy: self.strategy.or_else(|| outer.strategy.clone()),
             tags: [self.tags.as_slice(), &outer.tags].concat(),
+            trusted: self.trusted || outer.trusted,
         }
     }
 }

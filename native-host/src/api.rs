@@ -3,16 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
+use pointsman_core::{CallerId, Catalog};
 use pointsman_wire::chat::{ErrorReply, fault_reply, read_chat};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::body::{Cut, OutBody};
 use crate::drive;
+use crate::escapes;
 use crate::gateway::Gateway;
 use crate::intake::{self, IntakeError};
+use crate::keys::{self, NoEntry};
+use crate::knobs;
 use crate::reply;
 use crate::upstream::Question;
 
@@ -72,18 +77,24 @@ pub(crate) async fn answer(
         Some(method) if !permits(&method, &head.method) => return Ok(wrong_method(&method)),
         Some(_) => {}
     }
+    let caller = match keys::identify(&head.headers, &head.uri, &gateway.catalog) {
+        Ok(caller) => caller,
+        Err(no_entry) => return Ok(turned_away(no_entry, body, &gateway)),
+    };
     match place {
-        Place::Chat => chat(body, gateway).await,
-        Place::Models => {
-            let names = gateway.catalog.groups().map(|(_, group)| group.name.as_str());
-            Ok(reply::json(StatusCode::OK, OutBody::whole(pointsman_wire::models_list(names))))
-        }
-        Place::Model(name) => Ok(model(&gateway, name)),
+        Place::Chat => chat(caller, &head, body, gateway).await,
+        Place::Models => Ok(models(&gateway.catalog, caller)),
+        Place::Model(name) => Ok(model(&gateway.catalog, caller, name)),
         Place::Nowhere => Ok(nowhere(head.uri.path())),
     }
 }
 
-async fn chat(mut body: Incoming, gateway: Arc<Gateway>) -> Result<Response<OutBody>, Cut> {
+async fn chat(
+    caller: Option<CallerId>,
+    head: &Parts,
+    mut body: Incoming,
+    gateway: Arc<Gateway>,
+) -> Result<Response<OutBody>, Cut> {
     let limit = gateway.max_body;
     let bytes = match timeout(gateway.body_time, intake::read(&mut body, limit)).await {
         Ok(Ok(bytes)) => bytes,
@@ -95,23 +106,43 @@ async fn chat(mut body: Incoming, gateway: Arc<Gateway>) -> Result<Response<OutB
         Ok(Err(IntakeError::Broken)) => return Ok(broken()),
         Err(_) => return Ok(too_slow()),
     };
-    let question = match read_chat(&bytes) {
+    let mut question = match read_chat(&bytes) {
         Ok(chat) => Question { chat, bytes },
         Err(fault) => return Ok(reply::error(fault_reply(&fault), None, None)),
     };
+    question.chat.facts.caller = caller;
+    if let Err(fault) = knobs::read(head, &gateway.catalog, &mut question.chat.facts) {
+        return Ok(reply::error(fault, None, None));
+    }
     let (head, response) = oneshot::channel();
     tokio::spawn(drive::run(gateway, question, head));
     // The task always answers; if it died, the connection must not look healthy.
     response.await.map_err(|_| Cut)
 }
 
-fn model(gateway: &Gateway, name: &str) -> Response<OutBody> {
-    let name = percent_decoded(name);
-    if gateway.catalog.resolve(&name).is_some() {
+/// What the caller may use.
+fn models(catalog: &Catalog, caller: Option<CallerId>) -> Response<OutBody> {
+    let groups = catalog.permitted_groups(caller);
+    let names = groups.map(|group| catalog.group(group).name.as_str());
+    reply::json(StatusCode::OK, OutBody::whole(pointsman_wire::models_list(names)))
+}
+
+fn model(catalog: &Catalog, caller: Option<CallerId>, name: &str) -> Response<OutBody> {
+    let name = escapes::undone(name);
+    let found = catalog.resolve(&name).filter(|found| catalog.permits(caller, found.group));
+    if found.is_some() {
         return reply::json(StatusCode::OK, OutBody::whole(pointsman_wire::model(&name)));
     }
     let message = format!("the model `{}` does not exist here", shown(&name));
     reply::error(ErrorReply::new(404, "model_not_found", &message), None, None)
+}
+
+/// A request that is not let in: its body is taken and dropped, since most clients read an answer
+/// only once they have sent everything.
+fn turned_away(no_entry: NoEntry, body: Incoming, gateway: &Gateway) -> Response<OutBody> {
+    gateway.metrics.turned_away(no_entry.name());
+    tokio::spawn(timeout(REST_TIME, intake::drop_rest(body, gateway.max_body)));
+    reply::error(no_entry.reply(), None, None)
 }
 
 fn nowhere(path: &str) -> Response<OutBody> {
@@ -160,23 +191,6 @@ fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
-/// Clients escape the slash in a name: `openai%2Fgpt-4o`. What is no escape stands for itself.
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        let digits = (first == b'%').then(|| tail.split_at_checked(2)).flatten();
-        let byte = digits.and_then(|(digits, after)| {
-            let digits = std::str::from_utf8(digits).ok()?;
-            Some((u8::from_str_radix(digits, 16).ok()?, after))
-        });
-        let (byte, after) = byte.unwrap_or((first, tail));
-        bytes.push(byte);
-        rest = after;
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,12 +205,5 @@ mod tests {
             assert_eq!(place("/models/"), "Nowhere");
             assert_eq!(place("/embeddings"), "Nowhere");
         }
-    }
-
-    #[test]
-    fn escapes_are_undone() {
-        assert_eq!(percent_decoded("openai%2Fgpt-4o"), "openai/gpt-4o");
-        assert_eq!(percent_decoded("50%"), "50%");
-        assert_eq!(percent_decoded("%zz%41"), "%zzA");
     }
 }

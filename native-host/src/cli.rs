@@ -34,6 +34,9 @@ enum Command {
     Replay(ReplayArgs),
     /// Count how a journal's calls would have been decided first under another config
     WhatIf(WhatIfArgs),
+    /// Make keys for clients, and the lines of the config that let them in
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Run an upstream that speaks OpenAI's protocol and misbehaves as told
     Mock(MockArgs),
 }
@@ -155,6 +158,19 @@ pub(crate) struct WhatIfArgs {
     pub(crate) json: bool,
 }
 
+/// `pointsman keys`
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Make a key: prints it, once, and the line of the config that lets it in
+    New {
+        /// The key's name in the config
+        #[arg(value_name = "NAME", default_value = "my-app")]
+        name: String,
+    },
+    /// Print the hash of a key that is read from standard input, never from the command line
+    Hash,
+}
+
 /// `pointsman mock`
 #[derive(Args, Debug)]
 pub(crate) struct MockArgs {
@@ -181,6 +197,7 @@ pub fn main() -> ExitCode {
         Command::Test(args) => commands::test::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::WhatIf(args) => commands::replay::compare(&args),
+        Command::Keys(command) => commands::keys::run(&command),
         Command::Mock(args) => commands::mock::run(&args),
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod explain;
+pub(crate) mod keys;
 pub(crate) mod mock;
 pub(crate) mod replay;
 pub(crate) mod serve;

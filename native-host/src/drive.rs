@@ -195,5 +195,7 @@ fn marks<'a>(gateway: &'a Gateway, call: &Call, attempt: Option<&Attempt>) -> Ma
         deployment: attempt.map(|attempt| &**gateway.deployment_name(attempt.deployment)),
         attempts: call.attempts(),
         fallbacks: call.fallbacks(),
+        allowance: gateway.allowance(call.request().caller),
+        now: gateway.clock.now(),
     }
 }

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use pointsman_core::journal::Recorder;
 use pointsman_core::{
-    Action, Call, CallId, Catalog, DeploymentId, Event, Gate, GroupId, Misuse, Request, Seed,
+    Action, Allowance, Call, CallId, CallerId, Catalog, DeploymentId, Event, Gate, GroupId, Misuse,
+    Request, Seed,
 };
 
 use tokio::sync::Notify;
@@ -107,6 +108,12 @@ impl Gateway {
         let action = switch.router.resume(call, event, self.clock.now())?;
         switch.after(call.id(), &action);
         Ok(action)
+    }
+
+    /// What a caller has left of its limits.
+    pub(crate) fn allowance(&self, caller: Option<CallerId>) -> Allowance {
+        let switch = self.switch();
+        switch.router.allowance(caller, self.clock.now())
     }
 
     /// What has been recorded since the last time, in the place of what `buffer` held. Says whether

@@ -50,6 +50,11 @@ struct GateLabels {
     gate: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WhyLabels {
+    why: &'static str,
+}
+
 /// All metrics, and the registry that writes them out.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -63,6 +68,7 @@ pub(crate) struct Metrics {
     in_flight: Family<DeploymentLabels, Gauge>,
     gate: Family<GateLabels, Gauge>,
     reserved: Gauge,
+    turned_away: Family<WhyLabels, Counter>,
 }
 
 /// The gates a deployment can be at, one gauge each.
@@ -89,6 +95,7 @@ impl Metrics {
             in_flight: Family::default(),
             gate: Family::default(),
             reserved: Gauge::default(),
+            turned_away: Family::default(),
         };
         metrics.register();
         metrics
@@ -109,6 +116,8 @@ impl Metrics {
         to.register("in_flight", "Attempts in flight", self.in_flight.clone());
         to.register("gate", "1 at the gate where the deployment stands", self.gate.clone());
         to.register("reservations", "Open reservations", self.reserved.clone());
+        let help = "Requests that were not let in, by what was wrong with their key";
+        to.register("turned_away", help, self.turned_away.clone());
     }
 
     /// A call has ended.
@@ -164,6 +173,11 @@ impl Metrics {
     /// Open reservations, read when somebody asks.
     pub(crate) fn reserved(&self, open: usize) {
         self.reserved.set(i64::try_from(open).unwrap_or(i64::MAX));
+    }
+
+    /// A request was not let in, for want of a key or of the right one.
+    pub(crate) fn turned_away(&self, why: &'static str) {
+        self.turned_away.get_or_create(&WhyLabels { why }).inc();
     }
 
     /// Everything in the text format.

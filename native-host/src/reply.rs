@@ -2,9 +2,11 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use pointsman_core::{Allowance, Timestamp};
 use pointsman_wire::chat::ErrorReply;
 
 use crate::body::OutBody;
+use crate::rate_headers;
 
 /// Where a call has got to, for the headers.
 #[derive(Clone, Debug)]
@@ -17,6 +19,9 @@ pub(crate) struct Marks<'a> {
     pub(crate) deployment: Option<&'a str>,
     pub(crate) attempts: u32,
     pub(crate) fallbacks: u32,
+    /// What its caller has left.
+    pub(crate) allowance: Allowance,
+    pub(crate) now: Timestamp,
 }
 
 const DEPLOYMENT: HeaderName = HeaderName::from_static("x-pointsman-deployment");
@@ -31,6 +36,7 @@ impl Marks<'_> {
         headers.insert(DECISION, HeaderValue::from(self.decision));
         headers.insert(ATTEMPTS, HeaderValue::from(self.attempts));
         headers.insert(FALLBACKS, HeaderValue::from(self.fallbacks));
+        rate_headers::write(headers, &self.allowance, self.now);
         for (header, name) in [(GROUP, self.group), (DEPLOYMENT, self.deployment)] {
             // A name that cannot stand in a header is left out.
             if let Some(value) = name.and_then(|name| HeaderValue::from_str(name).ok()) {

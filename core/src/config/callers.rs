@@ -44,6 +44,8 @@ pub struct Caller {
     pub budget: Option<Budget>,
     /// Whether a member without a price may serve it although it has a budget.
     pub unpriced_allowed: bool,
+    /// Whether hosts heed what its requests say of their own priority.
+    pub trusted: bool,
 }
 
 /// A key.
@@ -127,6 +129,7 @@ impl Caller {
             unpriced_allowed: map
                 .read("unpriced", |word| word.choice("rule", &[("allow", true), ("refuse", false)]))
                 .unwrap_or(false),
+            trusted: map.read("trusted", Value::bool).unwrap_or(false),
         }
     }
 }

@@ -60,5 +60,6 @@ fn permit(caller: &Caller, names: &Names<'_>) -> Permit {
         providers: providers.filter_map(|name| names.provider(name, &quiet)).collect(),
         strategy: caller.strategy.clone(),
         tags: caller.tags.clone(),
+        trusted: caller.trusted,
     }
 }

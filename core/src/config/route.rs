@@ -102,7 +102,8 @@ fn headers(value: &Value<'_>) -> Vec<(String, String)> {
 }
 
 /// Headers whose values must not come into traces and journals.
-const CREDENTIALS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "x-api-key"];
+const CREDENTIALS: [&str; 6] =
+    ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-goog-api-key"];
 
 const PRIORITIES: [(&str, Priority); 2] =
     [("interactive", Priority::Interactive), ("batch", Priority::Batch)];

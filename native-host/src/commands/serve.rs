@@ -79,7 +79,7 @@ fn refuse_what_is_not_built(loaded: &Loaded, name: &str) -> Result<(), String> {
 }
 
 /// What this host does for a configuration.
-const FULFILLED: [Duty; 1] = [Duty::Journal];
+const FULFILLED: [Duty; 3] = [Duty::Journal, Duty::Callers, Duty::RouteFacts];
 
 /// What the configuration asks of a host and this one does not do.
 fn unfulfilled(config: &Config) -> impl Iterator<Item = (Duty, String)> {

@@ -46,9 +46,26 @@ policy:
 impl Bench {
     /// With these scripts at `east` and `west`.
     pub(crate) async fn new(east: &str, west: &str) -> Self {
+        Self::with(east, west, "").await
+    }
+
+    /// With these scripts, and more sections of the config.
+    pub(crate) async fn with(east: &str, west: &str, sections: &str) -> Self {
+        Self::edited(east, west, sections, &[]).await
+    }
+
+    /// The same, with these texts of the config replaced by others.
+    pub(crate) async fn edited(
+        east: &str,
+        west: &str,
+        sections: &str,
+        edits: &[(&str, &str)],
+    ) -> Self {
         let (east, west) = (mock("east", east).await, mock("west", west).await);
-        let config = CONFIG.replace("EAST", &east.to_string()).replace("WEST", &west.to_string());
-        let path = scratch_file(&config);
+        let config =
+            edits.iter().fold(CONFIG.to_owned(), |text, (from, to)| text.replace(from, to));
+        let config = config.replace("EAST", &east.to_string()).replace("WEST", &west.to_string());
+        let path = scratch_file(&(config + sections));
         let mut gateway = Command::new(env!("CARGO_BIN_EXE_pointsman"))
             .args(["serve", "--config"])
             .arg(&path)
@@ -206,6 +223,11 @@ pub(crate) fn chat_request(model: &str, stream: bool) -> String {
         r#"{{"model":"{model}","stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#
     );
     post("/v1/chat/completions", &body)
+}
+
+/// The same request with more headers, each with its line's end.
+pub(crate) fn with_headers(request: &str, headers: &str) -> String {
+    request.replacen("\r\n", &format!("\r\n{headers}"), 1)
 }
 
 pub(crate) fn post(path: &str, body: &str) -> String {

@@ -134,16 +134,21 @@ pub fn refusal_reply(refusal: &Refusal, model: &str, now: Timestamp) -> ErrorRep
 }
 
 fn refusal_message(refusal: &Refusal, model: &str) -> String {
-    let reserved = refusal.denied.as_ref().is_some_and(|denied| denied.batch_reserve);
+    // Whose limit it is, and which.
+    let denied = refusal.denied.as_ref();
+    let owner = denied.map_or("the caller", |denied| denied.owner.as_str());
+    let limit = denied.map_or("rate", |denied| denied.limit);
     match refusal.reason {
         RefusalReason::UnknownModel => format!("the model `{model}` does not exist here"),
         RefusalReason::NotPermitted => format!("this key may not use `{model}`"),
-        RefusalReason::OverLimit if reserved => {
-            format!("what the limits have left for `{model}` now is not for batch calls")
+        RefusalReason::OverLimit if denied.is_some_and(|denied| denied.batch_reserve) => {
+            format!("what `{limit}` of {owner} has left for `{model}` now is not for batch calls")
         }
-        RefusalReason::OverLimit => format!("the caller's limit leaves no room for `{model}` now"),
+        RefusalReason::OverLimit => {
+            format!("the limit `{limit}` of {owner} leaves no room for `{model}` now")
+        }
         RefusalReason::OverBudget => {
-            format!("the caller's budget is spent; `{model}` was not asked")
+            format!("the budget of {owner} leaves no room for `{model}` now")
         }
         RefusalReason::QueueFull => format!("too many calls already wait for `{model}`"),
         RefusalReason::WaitTooLong => {
