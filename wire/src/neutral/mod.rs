@@ -17,8 +17,8 @@ mod request;
 pub use answer::Stamp;
 pub(crate) use answer::{Answer, Choice, Finish, Logprob};
 pub(crate) use event::{Block, Delta, Event};
-pub(crate) use part::{Cache, Citation, Media, Part, Source};
+pub(crate) use part::{Cache, Citation, Media, Part, Source, data_url};
 pub(crate) use request::{
-    Effort, Format, Refused, Request, Role, Sampling, Thinking, Tool, ToolChoice, Turn,
+    Effort, Format, Hint, Refused, Request, Role, Sampling, Thinking, Tool, ToolChoice, Turn,
     Untranslatable, WriteFor, Written,
 };

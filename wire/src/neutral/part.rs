@@ -89,9 +89,48 @@ pub(crate) struct Citation<'a> {
     pub(crate) span: Option<(u64, u64)>,
 }
 
+impl<'a> Source<'a> {
+    /// What a URL points to, and its type where the URL says it: what a `data:` URL holds in base64
+    /// is in the request itself.
+    pub(crate) fn of_url(url: &'a str) -> (Self, Option<&'a str>) {
+        let held = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+        match held {
+            Some((kind, data)) => {
+                let mime = kind.split(';').next().filter(|mime| !mime.is_empty());
+                (Self::Base64(data), mime)
+            }
+            None => (Self::Url(url), None),
+        }
+    }
+}
+
+/// The `data:` URL of something in base64.
+pub(crate) fn data_url(mime: &str, base64: &str) -> String {
+    format!("data:{mime};base64,{base64}")
+}
+
 impl<'a> Part<'a> {
     /// Plain text.
     pub(crate) fn text(text: &'a str) -> Self {
         Self::Text { text, citations: Vec::new(), cache: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_url_is_what_it_holds() {
+        for (url, source, mime) in [
+            ("data:image/png;base64,AA==", Source::Base64("AA=="), Some("image/png")),
+            ("data:text/plain;charset=utf-8;base64,AA", Source::Base64("AA"), Some("text/plain")),
+            ("data:;base64,AA", Source::Base64("AA"), None),
+            ("data:text/plain,hi", Source::Url("data:text/plain,hi"), None),
+            ("https://a/b;base64,c", Source::Url("https://a/b;base64,c"), None),
+        ] {
+            assert_eq!(Source::of_url(url), (source, mime), "{url}");
+        }
+        assert_eq!(Source::of_url(&data_url("a/b", "AA")), (Source::Base64("AA"), Some("a/b")));
     }
 }

@@ -30,6 +30,19 @@ pub(crate) struct Request<'a> {
     pub(crate) stream: bool,
     /// Paths of members that have no place here and without which the answer is the same in kind.
     pub(crate) lost: Vec<String>,
+    /// Hints that OpenAI's protocols share and no other knows. Each is named in `lost` too.
+    pub(crate) openai: Vec<Hint<'a>>,
+}
+
+/// A member that only OpenAI's protocols have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hint<'a> {
+    /// Where it stands in the client's request.
+    pub(crate) path: &'static str,
+    /// What it is called in a chat completion request.
+    pub(crate) name: &'static str,
+    /// As it was written.
+    pub(crate) json: &'a str,
 }
 
 /// What one side says at a time.
@@ -153,6 +166,9 @@ pub(crate) struct WriteFor<'t> {
     pub(crate) model: &'t str,
     /// [`Request::max_output`] for a request without it, where the protocol demands one.
     pub(crate) max_output_default: Option<u64>,
+    /// Whether it is OpenAI's or Azure's own service, and not one that is like it: the names of
+    /// members are the newest ones, and the limits OpenAI's.
+    pub(crate) openai: bool,
 }
 
 /// What the target's protocol cannot hold.
