@@ -37,7 +37,7 @@ enum Command {
     /// Make keys for clients, and the lines of the config that let them in
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Run an upstream that speaks OpenAI's protocol and misbehaves as told
+    /// Run an upstream that speaks every provider's protocol and misbehaves as told
     Mock(MockArgs),
 }
 

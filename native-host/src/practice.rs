@@ -4,7 +4,7 @@
 use pointsman_core::{FailureKind, MockConfig, ProviderConfig, Timestamp};
 use pointsman_wire::AnswerHeaders;
 
-use crate::mock::{self, Ask, Length, Played, Player, Turn, Voice};
+use crate::mock::{self, Length, Played, Player, Turn, Voice};
 use crate::source::Source;
 use crate::upstream::{Failed, Question, Reply};
 
@@ -29,19 +29,14 @@ impl Practice {
     /// Answers, in the time that the configuration says.
     pub(crate) async fn answer(&self, question: &Question, model: &str) -> Result<Reply, Failed> {
         let stream = question.chat.facts.stream;
-        let ask = Ask {
-            model: model.to_owned(),
-            stream,
-            // The gateway always asks for usage, and keeps it from clients who did not.
-            include_usage: stream,
-            input_tokens: question.input_tokens(),
-        };
+        // The gateway always asks for usage, and keeps it from clients who did not.
+        let asked = mock::Question::chat(&question.bytes, model, stream, question.input_tokens());
         let answer = mock::Answer {
             first_token: Some(Length(self.config.first_token)),
             per_token: Some(Length(self.config.per_token)),
             ..mock::Answer::default()
         };
-        let mut player = Player::new(mock::plan(&Turn::Ok(answer), &ask, &self.voice));
+        let mut player = Player::new(mock::plan(&Turn::Ok(answer), &asked, &self.voice));
         let Played::Head { status, headers } = player.next().await else {
             return Err(Failed::new(FailureKind::Server, "the practice line did not answer"));
         };

@@ -44,7 +44,8 @@ pub(crate) struct Answer {
     pub(crate) output_tokens: Option<u64>,
     pub(crate) input_tokens: Option<u64>,
     pub(crate) cached_tokens: u64,
-    pub(crate) reasoning_tokens: u64,
+    pub(crate) cache_write_tokens: u64,
+    pub(crate) reasoning_tokens: Option<u64>,
     pub(crate) usage: Option<bool>,
     pub(crate) finish: Option<String>,
     pub(crate) quota: Option<Quota>,
@@ -94,7 +95,7 @@ pub(crate) enum FaultKind {
     Reset,
     /// Silence: before the headers, or at a token.
     Hang,
-    /// Nonsense instead of the body, or one malformed chunk at a token.
+    /// Nonsense instead of the body, under the status if there is one, or one malformed chunk at a token.
     Garbage,
     /// The body ends at a token as if it were whole.
     Cut,

@@ -1,8 +1,12 @@
 //! What a mock upstream has seen, for tests to assert on.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::request::Parts;
 use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::script::{Fault, FaultKind, Script, Turn};
@@ -15,7 +19,12 @@ pub(crate) struct Stage {
     stretch: usize,
     nth: usize,
     pub(crate) seen: Seen,
+    /// The last requests, the newest last.
+    kept: VecDeque<(Parts, Bytes)>,
 }
+
+/// How many requests are kept to be looked at.
+const KEPT: usize = 16;
 
 /// Counts since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -36,12 +45,53 @@ pub(crate) struct Seen {
 
 impl Stage {
     pub(crate) fn new(script: Script) -> Self {
-        Self { script, since: Instant::now(), stretch: 0, nth: 0, seen: Seen::default() }
+        Self {
+            script,
+            since: Instant::now(),
+            stretch: 0,
+            nth: 0,
+            seen: Seen::default(),
+            kept: VecDeque::new(),
+        }
     }
 
     /// Another script from now on; the counts go on.
     pub(crate) fn replace(&mut self, script: Script) {
-        *self = Self { seen: self.seen.clone(), ..Self::new(script) };
+        let (seen, kept) = (std::mem::take(&mut self.seen), std::mem::take(&mut self.kept));
+        *self = Self { seen, kept, ..Self::new(script) };
+    }
+
+    /// Keeps a request to be looked at.
+    pub(crate) fn keep(&mut self, head: Parts, body: Bytes) {
+        if self.kept.len() == KEPT {
+            self.kept.pop_front();
+        }
+        self.kept.push_back((head, body));
+    }
+
+    /// The heads of the last requests, the oldest first.
+    pub(crate) fn heads(&self) -> Value {
+        let heads = self.kept.iter().map(|(head, body)| {
+            let headers = head.headers.iter();
+            let headers: Vec<_> = headers
+                .map(|(name, value)| {
+                    json!([name.as_str(), String::from_utf8_lossy(value.as_bytes())])
+                })
+                .collect();
+            json!({
+                "method": head.method.as_str(),
+                "path": head.uri.path(),
+                "query": head.uri.query(),
+                "headers": headers,
+                "bytes": body.len(),
+            })
+        });
+        heads.collect()
+    }
+
+    /// The exact body of a request, the newest being number 0.
+    pub(crate) fn body(&self, nth: usize) -> Option<Bytes> {
+        self.kept.iter().rev().nth(nth).map(|(_, body)| body.clone())
     }
 
     /// What the next request meets, which is thereby used up.

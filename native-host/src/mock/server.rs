@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -15,10 +17,13 @@ use socket2::{SockRef, Socket};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 
-use super::chat::{Ask, Voice};
-use super::play::{Played, Player, plan};
+use super::plan::{plan, refuse};
+use super::play::{Played, Player};
+use super::protocol::{JSON, Question, Route};
 use super::script::Script;
 use super::seen::Stage;
+use super::speech::Voice;
+use super::trouble::Headers;
 use crate::body::{Cut, OutBody, Piece};
 use crate::intake;
 
@@ -120,16 +125,14 @@ async fn serve(
     };
     match (&head.method, head.uri.path()) {
         (&Method::POST, "/script") => Ok(replace_script(&state, &body)),
-        (&Method::GET, "/seen") => Ok(seen(&state)),
-        (&Method::POST, path) if path.ends_with("/chat/completions") => {
-            state.stage().seen.last_authorization = head
-                .headers
-                .get(http::header::AUTHORIZATION)
-                .and_then(|value| value.to_str().ok())
-                .map(str::to_owned);
-            chat(&state, &socket, &body).await
+        (&Method::GET, path) if path.starts_with("/seen") => Ok(seen(&state, path)),
+        (method, path) => {
+            let route = Route::of(method, path, head.uri.query(), &head.headers);
+            let Some(route) = route else {
+                return Ok(text(StatusCode::NOT_FOUND, "the mock has no such path"));
+            };
+            answer(&state, &socket, &route, head, body).await
         }
-        _ => Ok(text(StatusCode::NOT_FOUND, "the mock has no such path")),
     }
 }
 
@@ -144,11 +147,20 @@ fn replace_script(state: &State, body: &Bytes) -> Response<OutBody> {
     }
 }
 
-fn seen(state: &State) -> Response<OutBody> {
-    let seen = serde_json::to_string(&state.stage().seen).unwrap_or_default();
-    let mut response = text(StatusCode::OK, &seen);
-    let json = http::HeaderValue::from_static("application/json");
-    response.headers_mut().insert(http::header::CONTENT_TYPE, json);
+/// `/seen`, `/seen/requests`, or `/seen/body/N`, where 0 is the last request.
+fn seen(state: &State, path: &str) -> Response<OutBody> {
+    let stage = state.stage();
+    let body = path.strip_prefix("/seen/body/").and_then(|nth| stage.body(nth.parse().ok()?));
+    let (kind, body) = match path {
+        "/seen" => (JSON, serde_json::to_string(&stage.seen).unwrap_or_default().into()),
+        "/seen/requests" => (JSON, stage.heads().to_string().into()),
+        _ => match body {
+            Some(body) => ("application/octet-stream", body),
+            None => return text(StatusCode::NOT_FOUND, "the mock has not kept that"),
+        },
+    };
+    let mut response = Response::new(OutBody::whole(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
 
@@ -158,21 +170,31 @@ fn text(status: StatusCode, text: &str) -> Response<OutBody> {
     response
 }
 
-async fn chat(
+async fn answer(
     state: &Arc<State>,
     socket: &Arc<Socket>,
-    body: &Bytes,
+    route: &Route,
+    head: Parts,
+    body: Bytes,
 ) -> Result<Response<OutBody>, Cut> {
-    let Some(ask) = Ask::read(body) else {
-        return Ok(text(StatusCode::BAD_REQUEST, "not a chat request"));
-    };
-    let turn = {
+    let header = |name: HeaderName| head.headers.get(name)?.to_str().ok().map(str::to_owned);
+    let authorization = header(AUTHORIZATION);
+    let question = Question::read(route, header(CONTENT_TYPE).as_deref(), &body);
+    let steps = {
         let mut stage = state.stage();
-        stage.seen.last_model = Some(ask.model.clone());
+        stage.keep(head, body);
+        stage.seen.last_authorization = authorization;
         stage.seen.in_flight += 1;
-        stage.take_turn()
+        let turn = stage.take_turn();
+        match &question {
+            Ok(question) => {
+                stage.seen.last_model = Some(question.ask.model.clone());
+                plan(&turn, question, &state.voice)
+            }
+            Err(trouble) => refuse(route.family, trouble),
+        }
     };
-    let player = Player::new(plan(&turn, &ask, &state.voice));
+    let player = Player::new(steps);
     let (sender, receiver) = oneshot::channel();
     let performance = perform(player, sender, Arc::clone(socket));
     let state = Arc::clone(state);
@@ -239,7 +261,7 @@ async fn reset(pieces: mpsc::Sender<Piece>, socket: &Socket) -> End {
     End::Played
 }
 
-fn response(status: u16, headers: Vec<(&'static str, String)>, body: OutBody) -> Response<OutBody> {
+fn response(status: u16, headers: Headers, body: OutBody) -> Response<OutBody> {
     let mut response = Response::builder().status(status);
     for (name, value) in headers {
         response = response.header(name, value);

@@ -1,6 +1,6 @@
 //! What clients see when the primary fails: before content the backup answers; after it, an error.
 
-use super::bench::{Bench, post, seen, send};
+use super::bench::{Bench, seen};
 
 #[tokio::test]
 async fn a_failure_before_content_is_answered_by_the_backup() {
@@ -120,11 +120,8 @@ async fn a_bad_request_comes_back_as_the_provider_put_it() {
 
 #[tokio::test]
 async fn a_bad_request_that_the_provider_put_otherwise_than_in_json_is_told_in_ours() {
-    let bench = Bench::new("ok: {}", "ok: {}").await;
-    // Half of a surrogate pair: sound JSON to us, and no text to the upstream, which says so in
-    // plain text.
-    let body = r#"{"model":"g","messages":[{"role":"user","content":"\ud800"}]}"#;
-    let reply = send(bench.api, &post("/v1/chat/completions", body)).await;
+    let bench = Bench::new("fail: { kind: garbage, status: 400 }", "ok: {}").await;
+    let reply = bench.chat("g", false).await;
     assert_eq!((reply.status, reply.error_code().as_str()), (400, "bad_request"), "{reply:?}");
 }
 
