@@ -5,6 +5,7 @@ use crate::catalog::{BreakerPolicy, MAX_ATTEMPTS, RetryPolicy, ThrottlePolicy};
 use crate::chance::Chance;
 use crate::cost::Bill;
 use crate::failure::{Failure, FailureKind, FallbackSteps, SameMember};
+use crate::fairness::{Charge, Flow};
 use crate::health::Sent;
 use crate::id::{AttemptNo, CallId, DeploymentId, GroupId, ReservationId};
 use crate::inline::Inline;
@@ -36,6 +37,8 @@ pub struct Call {
     pub(crate) hold: Option<(Hold, Option<ReservationId>)>,
     /// The owner whose exceeded budget sent it to another group.
     pub(crate) downgraded: Option<OwnerId>,
+    /// What the attempt in flight counts for among callers, if others waited.
+    pub(crate) charge: Option<Charge>,
     pub(crate) phase: Phase,
     pub(crate) trace: Option<Box<Trace>>,
 }
@@ -170,6 +173,11 @@ impl Call {
     /// Take the record out.
     pub fn take_trace(&mut self) -> Option<Trace> {
         self.trace.take().map(|trace| *trace)
+    }
+
+    /// Those with whom it takes turns when calls wait.
+    pub(crate) const fn flow(&self) -> Flow {
+        Flow { priority: self.request.priority, caller: self.request.caller }
     }
 
     /// Add to the record. `entry` is only made if there is one.

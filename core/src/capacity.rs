@@ -65,7 +65,7 @@ impl Walk<'_> {
     }
 
     fn prospect(&self, call: &Call) -> Prospect {
-        let rank = self.queue.rank(call.id, call.request.priority);
+        let rank = self.queue.rank(call.id, call.flow());
         let mut prospect = Prospect::default();
         self.each_passing(call, |id, rejection| {
             let Some(lifts) = rejection.lifts_at() else {
@@ -120,7 +120,7 @@ impl Router {
         if let Some(group) = call.route.origin {
             self.queue.join(Joining {
                 call: call.id,
-                priority: call.request.priority,
+                flow: call.flow(),
                 group,
                 amounts: call.amounts,
                 waits_for,

@@ -88,6 +88,11 @@ impl Used {
         Self::of(usage)
     }
 
+    /// Input and output together.
+    pub(crate) const fn tokens(&self) -> u64 {
+        self.usage.input.saturating_add(self.usage.output)
+    }
+
     /// What an answer used.
     pub(crate) const fn of(usage: Usage) -> Self {
         Self { counted: true, turned_away: false, usage }

@@ -214,6 +214,9 @@ impl Router {
             // Its lease was over before its host spoke: it has been settled at its estimate.
             None => call.bill.add(true, &estimate(flight), price.as_ref()),
         }
+        if let Some(charge) = call.charge.take() {
+            self.queue.settle(charge, used.tokens());
+        }
         self.keep_hold(call, None);
     }
 }

@@ -77,6 +77,7 @@ mod direct;
 mod ending;
 mod explain;
 mod failure;
+mod fairness;
 mod fleet;
 mod funnel;
 mod glob;

@@ -1,13 +1,15 @@
 //! Calls that wait for capacity, in order.
 //!
-//! Rank is priority first, then arrival. A call that finds room nevertheless stands back if one of
-//! higher rank waits for the same deployment; so nobody overtakes by being lucky with the moment. A
+//! Rank is priority first, then fairness among callers, then arrival; it is settled when the call
+//! joins. A call that finds room nevertheless stands back if one of higher rank waits for the same
+//! deployment; so nobody overtakes by being lucky with the moment. A
 //! head too big for what is left may be passed by smaller ones, eight times. Whoever waits holds
 //! nothing. A release wakes the best head that fits, whatever group it came by; the woken call
 //! decides anew, and keeps its place if it fails.
 
 use core::time::Duration;
 
+use crate::fairness::{Charge, Fairness, Flow};
 use crate::id::{CallId, DeploymentId, GroupId};
 use crate::limit::Amounts;
 use crate::request::Priority;
@@ -23,15 +25,14 @@ const LEASE_GRACE: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
     priority: Priority,
-    /// The order of arrival; the latest for a call that has not joined.
+    /// Where the call starts among those of all callers.
+    start: u64,
+    /// The order of arrival; [`Rank::NEWCOMER`] for a call that has not joined.
     arrival: u64,
 }
 
 impl Rank {
-    /// The rank of a call that has not joined.
-    pub(crate) const fn newcomer(priority: Priority) -> Self {
-        Self { priority, arrival: u64::MAX }
-    }
+    const NEWCOMER: u64 = u64::MAX;
 }
 
 #[derive(Clone, Debug, Default)]
@@ -41,6 +42,7 @@ pub(crate) struct Queue {
     /// Where capacity may have come free since the last look.
     released: Vec<Release>,
     arrivals: u64,
+    fairness: Fairness,
 }
 
 /// Capacity that may have come free at a deployment.
@@ -59,6 +61,7 @@ struct Ticket {
     rank: Rank,
     group: GroupId,
     amounts: Amounts,
+    charge: Charge,
     /// The deployments whose capacity it waits for.
     waits_for: Vec<DeploymentId>,
     lease: Timestamp,
@@ -69,7 +72,7 @@ struct Ticket {
 /// What a call brings to the queue.
 pub(crate) struct Joining {
     pub(crate) call: CallId,
-    pub(crate) priority: Priority,
+    pub(crate) flow: Flow,
     pub(crate) group: GroupId,
     pub(crate) amounts: Amounts,
     pub(crate) waits_for: Vec<DeploymentId>,
@@ -93,9 +96,14 @@ impl Queue {
     }
 
     /// The rank of a call: its own if it waits, else a newcomer's.
-    pub(crate) fn rank(&self, call: CallId, priority: Priority) -> Rank {
+    pub(crate) fn rank(&self, call: CallId, flow: Flow) -> Rank {
         let ticket = self.tickets.iter().find(|ticket| ticket.call == call);
-        ticket.map_or(Rank::newcomer(priority), |ticket| ticket.rank)
+        ticket.map_or_else(|| self.newcomer(flow), |ticket| ticket.rank)
+    }
+
+    fn newcomer(&self, flow: Flow) -> Rank {
+        let start = self.fairness.mark(flow);
+        Rank { priority: flow.priority, start, arrival: Rank::NEWCOMER }
     }
 
     /// Whether a call of this rank must stand back at a deployment: somebody of higher rank waits
@@ -129,33 +137,79 @@ impl Queue {
             }
             return;
         }
+        let Joining { call, flow, group, amounts, waits_for, .. } = joining;
         self.arrivals = self.arrivals.saturating_add(1);
-        let rank = Rank { priority: joining.priority, arrival: self.arrivals };
+        let waited_for = waits_for.iter().copied();
+        let start = self.start_at(self.newcomer(flow), waited_for).start;
+        let arrival = self.arrivals;
+        let rank = Rank { priority: flow.priority, start, arrival };
+        let charge = self.fairness.charge(flow, arrival, start, tokens(&amounts));
         let place = self.tickets.partition_point(|ticket| ticket.rank < rank);
-        let Joining { call, group, amounts, waits_for, .. } = joining;
         let (woken, passed) = (false, 0);
-        let ticket = Ticket { call, rank, group, amounts, waits_for, lease, woken, passed };
+        let ticket = Ticket { call, rank, group, amounts, charge, waits_for, lease, woken, passed };
         self.tickets.insert(place, ticket);
     }
 
-    /// A call waits no more, for whatever reason; what it was woken for may wake another.
+    /// A call waits no more without having got anything; what it was woken for may wake another.
     pub(crate) fn leave(&mut self, call: CallId) {
-        if self.tickets.is_empty() {
-            return;
-        }
-        if let Some(place) = self.tickets.iter().position(|ticket| ticket.call == call) {
-            let ticket = self.tickets.remove(place);
-            self.release_all(&ticket.waits_for, None);
+        if let Some(ticket) = self.remove(call) {
+            self.settle(ticket.charge, 0);
+            self.forget_if_empty();
         }
     }
 
-    /// A call of this rank got an attempt at a deployment: those of higher rank who wait for it
-    /// have been passed.
-    pub(crate) fn pass(&mut self, deployment: DeploymentId, rank: Rank) {
+    /// A call gets an attempt at a deployment. Those of higher rank who wait for it have been
+    /// passed; what its caller is charged for it comes back, if anybody waits.
+    pub(crate) fn serve(
+        &mut self,
+        call: CallId,
+        flow: Flow,
+        amounts: &Amounts,
+        deployment: DeploymentId,
+    ) -> Option<Charge> {
+        if self.tickets.is_empty() {
+            return None;
+        }
+        let ticket = self.remove(call);
+        let rank = match &ticket {
+            Some(ticket) => ticket.rank,
+            None => self.start_at(self.newcomer(flow), [deployment].into_iter()),
+        };
         for ticket in &mut self.tickets {
             if ticket.rank < rank && ticket.waits_for.contains(&deployment) {
                 ticket.passed = ticket.passed.saturating_add(1);
             }
+        }
+        self.fairness.serve(flow.priority, deployment, rank.start);
+        let charge = match ticket {
+            Some(ticket) => ticket.charge,
+            None => self.fairness.charge(flow, self.arrivals, rank.start, tokens(amounts)),
+        };
+        self.forget_if_empty();
+        Some(charge)
+    }
+
+    /// An attempt for which its caller was charged has ended, and used this many tokens.
+    pub(crate) fn settle(&mut self, charge: Charge, used: u64) {
+        let Some(shift) = self.fairness.correct(charge, used) else { return };
+        for ticket in &mut self.tickets {
+            if ticket.charge.flow == charge.flow && ticket.charge.arrival > charge.arrival {
+                ticket.rank.start = shift.of(ticket.rank.start);
+            }
+        }
+        self.tickets.sort_by_key(|ticket| ticket.rank);
+    }
+
+    fn remove(&mut self, call: CallId) -> Option<Ticket> {
+        let place = self.tickets.iter().position(|ticket| ticket.call == call)?;
+        let ticket = self.tickets.remove(place);
+        self.release_all(&ticket.waits_for, None);
+        Some(ticket)
+    }
+
+    fn forget_if_empty(&mut self) {
+        if self.tickets.is_empty() {
+            self.fairness.forget();
         }
     }
 
@@ -212,10 +266,22 @@ impl Queue {
     pub(crate) fn sweep(&mut self, now: Timestamp) {
         if !self.tickets.is_empty() {
             self.tickets.retain(|ticket| now < ticket.lease);
+            self.forget_if_empty();
         }
     }
 
+    /// A rank at these places; a newcomer's is not before what was served there: whoever was idle
+    /// has saved up nothing.
+    fn start_at(&self, rank: Rank, places: impl Iterator<Item = DeploymentId>) -> Rank {
+        if rank.arrival != Rank::NEWCOMER {
+            return rank;
+        }
+        let reached = places.map(|place| self.fairness.reached(rank.priority, place));
+        Rank { start: reached.fold(rank.start, u64::max), ..rank }
+    }
+
     fn ahead(&self, deployment: DeploymentId, rank: Rank) -> impl Iterator<Item = &Ticket> {
+        let rank = self.start_at(rank, [deployment].into_iter());
         self.tickets
             .iter()
             .take_while(move |ticket| ticket.rank < rank)
@@ -223,16 +289,28 @@ impl Queue {
     }
 }
 
+/// What a call counts for among callers.
+const fn tokens(amounts: &Amounts) -> u64 {
+    amounts.input.saturating_add(amounts.output)
+}
+
+#[cfg(test)]
+mod model;
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const D: DeploymentId = DeploymentId(0);
 
+    const fn flow(priority: Priority) -> Flow {
+        Flow { priority, caller: None }
+    }
+
     fn joining(call: u64, priority: Priority, input: u64) -> Joining {
         Joining {
             call: CallId(call),
-            priority,
+            flow: flow(priority),
             group: GroupId(0),
             amounts: Amounts { requests: 1, input, output: 0 },
             waits_for: vec![D],
@@ -296,9 +374,8 @@ mod tests {
         }
         let mut passed = 0;
         while let [call] = wake(&mut queue, 10)[..] {
-            let rank = queue.rank(CallId(call), Priority::Interactive);
-            queue.leave(CallId(call));
-            queue.pass(D, rank);
+            let amounts = Amounts::default();
+            let _ = queue.serve(CallId(call), flow(Priority::Interactive), &amounts, D);
             passed += 1;
         }
         assert_eq!(passed, 8);
@@ -309,11 +386,11 @@ mod tests {
     fn a_newcomer_stands_back_for_who_fits_and_passes_who_does_not() {
         let mut queue = Queue::default();
         queue.join(joining(1, Priority::Interactive, 5));
-        let newcomer = Rank::newcomer(Priority::Interactive);
+        let newcomer = queue.newcomer(flow(Priority::Interactive));
         assert!(queue.keeps(D, newcomer, |_, amounts| amounts.input <= 5));
         assert!(!queue.keeps(D, newcomer, |_, amounts| amounts.input <= 4));
         assert!(!queue.keeps(DeploymentId(1), newcomer, |_, _| true));
-        let own = queue.rank(CallId(1), Priority::Interactive);
+        let own = queue.rank(CallId(1), flow(Priority::Interactive));
         assert!(!queue.keeps(D, own, |_, _| true), "nobody stands back for itself");
     }
 

@@ -231,6 +231,7 @@ impl Router {
             bill: Bill::default(),
             hold: None,
             downgraded: None,
+            charge: None,
             phase: Phase::Waiting { until: now },
             trace,
             request,
@@ -305,11 +306,7 @@ impl Router {
             None => self.budget.deposit(&self.catalog.retry_budget, now),
             Some(_) => self.budget.withdraw(&self.catalog.retry_budget, now),
         }
-        if !self.queue.is_empty() {
-            let rank = self.queue.rank(call.id, call.request.priority);
-            self.queue.leave(call.id);
-            self.queue.pass(id, rank);
-        }
+        call.charge = self.queue.serve(call.id, call.flow(), &call.amounts, id);
         if let Some(memory) = self.memories.get_mut(choice.group.index()) {
             memory.advance(&scratch.tier, choice.pick, call.history.attempts == 0);
         }

@@ -334,7 +334,7 @@ impl Walk<'_> {
             funds: call
                 .hold
                 .and_then(|(hold, _)| self.purses.funds(&self.catalog.owners, &hold, self.now)),
-            rank: self.queue.rank(call.id, call.request.priority),
+            rank: self.queue.rank(call.id, call.flow()),
             now: self.now,
         }
     }
