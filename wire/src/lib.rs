@@ -18,10 +18,14 @@
 pub mod chat;
 mod duration;
 mod fault;
+#[cfg(test)]
+mod golden;
 mod header;
 // What no protocol uses yet.
 #[allow(dead_code, unused_imports)]
 mod json;
+#[allow(dead_code, unused_imports)]
+mod messages;
 mod models;
 #[allow(dead_code, unused_imports)]
 mod neutral;

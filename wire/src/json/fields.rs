@@ -85,6 +85,12 @@ impl<'a> Fields<'a> {
         self.read(key, "a list", Json::list)
     }
 
+    /// A list of strings; empty if it is absent.
+    pub(crate) fn texts(&mut self, key: &str) -> Result<Vec<&'a str>, RequestFault> {
+        let read = |json: &'a Json<'a>| json.list()?.iter().map(Json::text).collect();
+        Ok(self.read(key, "a list of strings", read)?.unwrap_or_default())
+    }
+
     /// The members of an object inside this one.
     pub(crate) fn fields(&mut self, key: &str) -> Result<Option<Self>, RequestFault> {
         let path = self.path(key);

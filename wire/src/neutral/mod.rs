@@ -10,6 +10,8 @@
 //! named in [`Request::lost`] and told to the client.
 
 mod answer;
+#[cfg(test)]
+pub(crate) mod arbitrary;
 mod event;
 mod part;
 mod request;

@@ -1,0 +1,25 @@
+//! Anthropic's protocol: messages, plain and streamed, and the counting of tokens.
+
+mod citation;
+mod finish;
+mod model;
+mod read_answer;
+mod read_content;
+mod read_events;
+mod read_request;
+mod usage;
+mod write_answer;
+mod write_content;
+mod write_events;
+mod write_request;
+mod write_thinking;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use read_answer::read_answer;
+pub(crate) use read_events::{EventReader, Malformed};
+pub(crate) use read_request::read_request;
+pub(crate) use write_answer::write_answer;
+pub(crate) use write_events::EventWriter;
+pub(crate) use write_request::write_request;

@@ -1,0 +1,141 @@
+//! A streamed message, read event by event.
+
+use super::citation::read_citation;
+use super::finish::read_finish;
+use super::usage::Counts;
+use crate::json::Json;
+use crate::neutral::{Block, Delta, Event};
+
+/// An event is not what the protocol says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
+/// Reads one stream. Blocks come one after the other, and all belong to the one choice.
+#[derive(Debug, Default)]
+pub(crate) struct EventReader {
+    counts: Counts,
+    /// How many blocks have been opened.
+    blocks: u32,
+    /// Whether the last of them is still open.
+    open: bool,
+    finished: bool,
+    ended: bool,
+}
+
+impl EventReader {
+    /// Takes the data of one event; its name is in it once more, as `type`.
+    pub(crate) fn read(
+        &mut self,
+        _name: &[u8],
+        data: &Json<'_>,
+        each: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<(), Malformed> {
+        match data.get("type").and_then(Json::text).ok_or(Malformed)? {
+            "message_start" => self.start(data.get("message").ok_or(Malformed)?, each),
+            "content_block_start" => {
+                self.open(data.get("content_block").ok_or(Malformed)?, each)?;
+            }
+            "content_block_delta" if self.open => {
+                self.delta(data.get("delta").ok_or(Malformed)?, each);
+            }
+            "content_block_stop" => self.close(each),
+            "message_delta" => self.finish(data, each),
+            "message_stop" => self.end(each),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The stream is over. One that was cut before its `message_delta` has no end.
+    pub(crate) fn end(&mut self, each: &mut dyn FnMut(&Event<'_>)) {
+        if !self.finished || core::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        if let Some(usage) = self.counts.usage() {
+            each(&Event::Usage(usage));
+        }
+        each(&Event::End);
+    }
+
+    fn start(&mut self, message: &Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
+        self.counts.take(message.get("usage"));
+        let text = |key| message.get(key).and_then(Json::text);
+        each(&Event::Start { id: text("id"), model: text("model") });
+    }
+
+    fn open(
+        &mut self,
+        block: &Json<'_>,
+        each: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<(), Malformed> {
+        self.close(each);
+        let text = |key| block.get(key).and_then(Json::text);
+        let kind = match text("type").ok_or(Malformed)? {
+            "text" => Block::Text,
+            "thinking" => Block::Reasoning { redacted: None },
+            "redacted_thinking" => Block::Reasoning { redacted: text("data") },
+            "tool_use" => Block::ToolCall {
+                id: text("id").ok_or(Malformed)?,
+                name: text("name").ok_or(Malformed)?,
+                signature: None,
+            },
+            // What tools of Anthropic's own bring; no request of another protocol asks for them.
+            _ => return Ok(()),
+        };
+        let at = self.blocks;
+        self.open = true;
+        self.blocks += 1;
+        each(&Event::Open { choice: 0, block: at, kind });
+        // Most blocks begin empty; some servers put all of a block here.
+        let first = text("text").or_else(|| text("thinking")).filter(|text| !text.is_empty());
+        if let Some(first) = first {
+            self.grow(Delta::Text(first), each);
+        }
+        let signature = text("signature").filter(|text| !text.is_empty());
+        if let Some(signature) = signature {
+            self.grow(Delta::Signature(signature), each);
+        }
+        let input = block.get("input");
+        let given = input.and_then(Json::members).is_some_and(|members| !members.is_empty());
+        if let Some(input) = input.filter(|_| given) {
+            self.grow(Delta::Arguments(input.raw()), each);
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, delta: &Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
+        let text = |key| delta.get(key).and_then(Json::text);
+        let found = match text("type").unwrap_or_default() {
+            "text_delta" => text("text").map(Delta::Text),
+            "thinking_delta" => text("thinking").map(Delta::Text),
+            "signature_delta" => text("signature").map(Delta::Signature),
+            "input_json_delta" => text("partial_json").map(Delta::Arguments),
+            "citations_delta" => delta.get("citation").map(|c| Delta::Citation(read_citation(c))),
+            _ => None,
+        };
+        let empty = matches!(found, Some(Delta::Text("") | Delta::Arguments("")));
+        if let Some(delta) = found.filter(|_| !empty) {
+            self.grow(delta, each);
+        }
+    }
+
+    fn grow(&self, delta: Delta<'_>, each: &mut dyn FnMut(&Event<'_>)) {
+        each(&Event::Delta { choice: 0, block: self.blocks.saturating_sub(1), delta });
+    }
+
+    fn close(&mut self, each: &mut dyn FnMut(&Event<'_>)) {
+        if core::mem::replace(&mut self.open, false) {
+            each(&Event::Close { choice: 0, block: self.blocks.saturating_sub(1) });
+        }
+    }
+
+    fn finish(&mut self, data: &Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
+        self.counts.take(data.get("usage"));
+        let text = |key| data.at(&["delta", key]).and_then(Json::text);
+        let Some(reason) = text("stop_reason").filter(|_| !self.finished) else { return };
+        self.close(each);
+        self.finished = true;
+        let finish = read_finish(reason);
+        each(&Event::Finish { choice: 0, finish, stop: text("stop_sequence") });
+    }
+}

@@ -1,0 +1,5 @@
+mod reading;
+mod round_trip;
+mod streams;
+mod transcripts;
+mod writing;

@@ -1,0 +1,311 @@
+//! The neutral request, written as a request for a message.
+//!
+//! What is lost is named as OpenAI's chat completions name it, which is what most clients speak.
+
+use super::model::{Claude, Samples};
+use super::write_content::{is_said, write_cache, write_part, write_text};
+use super::write_thinking::{Mode, Plan, room};
+use crate::json::{List, Object, object};
+use crate::neutral::{
+    Format, Part, Request, Role, Tool, ToolChoice, Untranslatable, WriteFor, Written,
+};
+
+/// The protocol demands a limit; this is for when nobody has one.
+const MAX_OUTPUT: u64 = 4_096;
+
+/// Writes the body of a `POST /v1/messages` for `anthropic-version: 2023-06-01`.
+///
+/// # Errors
+/// What the protocol cannot hold and the answer needs.
+pub(crate) fn write_request(
+    request: &Request<'_>,
+    target: &WriteFor<'_>,
+) -> Result<Written, Untranslatable> {
+    let model = Claude::named(target.model);
+    refuse(request, model)?;
+    let max_output = request.max_output.or(target.max_output_default);
+    let max_output = max_output.unwrap_or_else(|| MAX_OUTPUT + room(request.thinking));
+    let plan = Plan::of(request, model, max_output);
+    let mut writer = Writer { request, model, plan, lost: request.lost.clone() };
+    let mut body = Vec::new();
+    object(&mut body, |o| {
+        o.text("model", target.model);
+        o.whole("max_tokens", max_output);
+        writer.system(o);
+        writer.turns(o)?;
+        writer.tools(o);
+        writer.sampling(o);
+        writer.thinking(o);
+        writer.output_config(o);
+        if let Some(user) = request.user {
+            o.object("metadata", |o| o.text("user_id", user));
+        }
+        if request.stream {
+            o.flag("stream", true);
+        }
+        Ok(())
+    })?;
+    Ok(Written { body, lost: writer.lost })
+}
+
+/// What the answer would be another without.
+fn refuse(request: &Request<'_>, model: Claude) -> Result<(), Untranslatable> {
+    let refuse = |path: &str, why| Err(Untranslatable { path: path.to_owned(), why });
+    if request.choices.is_some_and(|choices| choices > 1) {
+        return refuse("n", "asks for several answers, and Anthropic's protocol gives one");
+    }
+    if request.logprobs.is_some() {
+        return refuse(
+            "logprobs",
+            "asks for probabilities, which Anthropic's protocol does not have",
+        );
+    }
+    match request.format {
+        Some(Format::Json) => refuse(
+            "response_format",
+            "asks for JSON without a schema, which Anthropic's protocol does not have",
+        ),
+        Some(Format::Schema { .. }) if !model.keeps_schemas() => {
+            refuse("response_format", "has a schema, which this model does not keep to")
+        }
+        _ if request.turns.iter().all(|turn| turn.role == Role::System) => {
+            refuse("messages", "must hold more than the system's for Anthropic's protocol")
+        }
+        _ => Ok(()),
+    }
+}
+
+struct Writer<'r, 'a> {
+    request: &'r Request<'a>,
+    model: Claude,
+    plan: Plan,
+    lost: Vec<String>,
+}
+
+impl<'r, 'a> Writer<'r, 'a> {
+    fn lose(&mut self, path: &str) {
+        self.lost.push(path.to_owned());
+    }
+
+    /// What the system says in the middle is moved to the front, and the client told.
+    fn system(&mut self, o: &mut Object<'_>) {
+        let late = self.request.turns.iter().enumerate();
+        let late = late.filter(|(_, turn)| turn.role == Role::System);
+        self.lost.extend(late.clone().map(|(at, _)| format!("messages[{at}]")));
+        let late = late.flat_map(|(_, turn)| &turn.parts);
+        let said = self.request.system.iter().chain(late).filter(|part| is_said(part));
+        let texts: Vec<_> = said
+            .filter_map(|part| match part {
+                Part::Text { text, cache, .. } => Some((*text, *cache)),
+                _ => None,
+            })
+            .collect();
+        match *texts {
+            [] => {}
+            [(text, None)] => o.text("system", text),
+            _ => o.list("system", |list| {
+                texts.iter().for_each(|(text, cache)| list.object(|o| write_text(o, text, *cache)));
+            }),
+        }
+    }
+
+    fn turns(&mut self, o: &mut Object<'_>) -> Result<(), Untranslatable> {
+        let turns = self.joined();
+        o.list("messages", |list| turns.iter().try_for_each(|turn| self.turn(list, turn)))
+    }
+
+    /// The turns without what has no place, neighbours of one role joined.
+    fn joined(&mut self) -> Vec<Joined<'r, 'a>> {
+        let mut turns: Vec<Joined<'r, 'a>> = Vec::new();
+        for (at, turn) in self.request.turns.iter().enumerate() {
+            if turn.role == Role::System {
+                continue;
+            }
+            if turn.name.is_some() {
+                self.lost.push(format!("messages[{at}].name"));
+            }
+            for (place, part) in turn.parts.iter().enumerate() {
+                let path = format!("messages[{at}].content[{place}]");
+                if !is_said(part) {
+                    let thought = matches!(part, Part::Reasoning { .. });
+                    self.lost.extend(thought.then_some(path));
+                    continue;
+                }
+                match turns.last_mut().filter(|last| last.role == turn.role) {
+                    Some(last) => last.parts.push((path, part)),
+                    None => turns.push(Joined { role: turn.role, parts: vec![(path, part)] }),
+                }
+            }
+        }
+        turns
+    }
+
+    fn turn(&mut self, list: &mut List<'_>, turn: &Joined<'_, '_>) -> Result<(), Untranslatable> {
+        list.object(|o| {
+            o.text("role", if turn.role == Role::User { "user" } else { "assistant" });
+            match &*turn.parts {
+                [(_, Part::Text { text, citations, cache: None })] if citations.is_empty() => {
+                    o.text("content", text);
+                    Ok(())
+                }
+                parts => o.list("content", |list| {
+                    // Results come first in their turn.
+                    let is_result = |part: &Part<'_>| matches!(part, Part::ToolResult { .. });
+                    let results = parts.iter().filter(|(_, part)| is_result(part));
+                    let others = parts.iter().filter(|(_, part)| !is_result(part));
+                    results
+                        .chain(others)
+                        .try_for_each(|(path, part)| write_part(list, part, path, &mut self.lost))
+                }),
+            }
+        })
+    }
+
+    fn tools(&mut self, o: &mut Object<'_>) {
+        if self.request.tools.is_empty() {
+            if self.request.tool_choice.is_some() {
+                self.lose("tool_choice");
+            }
+            return;
+        }
+        o.list("tools", |list| {
+            let tools = self.request.tools.iter().enumerate();
+            tools.for_each(|(at, tool)| list.object(|o| self.tool(o, tool, at)));
+        });
+        let alone = self.request.parallel_tools.map(|parallel| !parallel);
+        let choice = match (self.request.tool_choice, alone) {
+            (None, None) => return,
+            (None, Some(_)) => ToolChoice::Auto,
+            (Some(choice), _) => choice,
+        };
+        o.object("tool_choice", |o| {
+            match choice {
+                ToolChoice::Auto => o.text("type", "auto"),
+                ToolChoice::None => o.text("type", "none"),
+                ToolChoice::Required => o.text("type", "any"),
+                ToolChoice::Named(name) => {
+                    o.text("type", "tool");
+                    o.text("name", name);
+                }
+            }
+            if let Some(alone) = alone.filter(|_| choice != ToolChoice::None) {
+                o.flag("disable_parallel_tool_use", alone);
+            }
+        });
+    }
+
+    fn tool(&mut self, o: &mut Object<'_>, tool: &Tool<'_>, at: usize) {
+        o.text("name", tool.name);
+        o.some_text("description", tool.description);
+        o.raw("input_schema", tool.schema.unwrap_or(r#"{"type":"object","properties":{}}"#));
+        // Not to be strict is the default, and older models do not know the word.
+        if tool.strict == Some(true) {
+            if self.model.keeps_schemas() {
+                o.flag("strict", true);
+            } else {
+                self.lost.push(format!("tools[{at}].function.strict"));
+            }
+        }
+        write_cache(o, tool.cache);
+    }
+
+    fn sampling(&mut self, o: &mut Object<'_>) {
+        let sampling = self.request.sampling;
+        for (path, given) in [
+            ("frequency_penalty", sampling.frequency_penalty),
+            ("presence_penalty", sampling.presence_penalty),
+            ("seed", sampling.seed),
+            ("logit_bias", sampling.logit_bias),
+        ] {
+            if given.is_some() {
+                self.lose(path);
+            }
+        }
+        self.draw(o);
+        let (kept, blank): (Vec<&str>, Vec<&str>) =
+            self.request.stop.iter().copied().partition(|text| !text.trim().is_empty());
+        if !blank.is_empty() {
+            self.lose("stop");
+        }
+        if !kept.is_empty() {
+            o.list("stop_sequences", |list| kept.iter().for_each(|text| list.text(text)));
+        }
+    }
+
+    /// How the next token is drawn. A model that thinks draws as it likes.
+    fn draw(&mut self, o: &mut Object<'_>) {
+        let sampling = self.request.sampling;
+        let takes = if self.plan.thinks() { Samples::None } else { self.model.samples() };
+        let temperature = sampling.temperature.filter(|_| takes != Samples::None);
+        let alone = takes == Samples::One && temperature.is_some();
+        let top_p = sampling.top_p.filter(|_| takes != Samples::None && !alone);
+        let top_k = sampling.top_k.filter(|_| takes != Samples::None);
+        let (temperature, clamped) = match temperature {
+            Some(given) if given.parse::<f64>().is_ok_and(|value| value > 1.0) => (Some("1"), true),
+            given => (given, false),
+        };
+        for (path, given, written) in [
+            ("temperature", sampling.temperature, temperature),
+            ("top_p", sampling.top_p, top_p),
+            ("top_k", sampling.top_k, top_k),
+        ] {
+            o.some_raw(path, written);
+            if given.is_some() && written.is_none() {
+                self.lose(path);
+            }
+        }
+        if clamped {
+            self.lose("temperature");
+        }
+    }
+
+    fn thinking(&mut self, o: &mut Object<'_>) {
+        if self.plan.lost {
+            self.lose("reasoning_effort");
+        }
+        let Some(mode) = self.plan.mode else { return };
+        o.object("thinking", |o| {
+            match mode {
+                Mode::Disabled => return o.text("type", "disabled"),
+                Mode::Adaptive => o.text("type", "adaptive"),
+                Mode::Enabled(budget) => {
+                    o.text("type", "enabled");
+                    o.whole("budget_tokens", budget);
+                }
+            }
+            if let Some(shown) = self.plan.shown {
+                o.text("display", if shown { "summarized" } else { "omitted" });
+            }
+        });
+    }
+
+    fn output_config(&mut self, o: &mut Object<'_>) {
+        let schema = match self.request.format {
+            Some(Format::Schema { schema, description, .. }) => {
+                if description.is_some() {
+                    self.lose("response_format.json_schema.description");
+                }
+                Some(schema)
+            }
+            _ => None,
+        };
+        if schema.is_none() && self.plan.effort.is_none() {
+            return;
+        }
+        o.object("output_config", |o| {
+            o.some_text("effort", self.plan.effort);
+            if let Some(schema) = schema {
+                o.object("format", |o| {
+                    o.text("type", "json_schema");
+                    o.raw("schema", schema);
+                });
+            }
+        });
+    }
+}
+
+/// Neighbouring turns of one role, with the place of every part.
+struct Joined<'r, 'a> {
+    role: Role,
+    parts: Vec<(String, &'r Part<'a>)>,
+}
