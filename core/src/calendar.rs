@@ -7,6 +7,8 @@
 //! configuration is loaded. A government that changes its clocks needs a newer table; until then
 //! windows start an hour off, and nothing else.
 
+use serde::{Deserialize, Serialize};
+
 /// The current rule of every zone.
 const ZONES: &str = include_str!("zones.txt");
 
@@ -14,14 +16,14 @@ const DAY: i64 = 86_400;
 const HOUR: i64 = 3_600;
 
 /// A time zone's rule in force.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Zone {
     /// Seconds east of Greenwich, out of summer time.
     standard: i64,
     summer: Option<Summer>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Summer {
     /// Seconds east of Greenwich.
     offset: i64,
@@ -32,7 +34,7 @@ struct Summer {
 }
 
 /// A day of the year by weekday, and a time on the clock in force before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Turn {
     month: i64,
     /// The how-manieth such weekday of the month; 5 is the last.
@@ -44,7 +46,7 @@ struct Turn {
 }
 
 /// A stretch of the calendar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum CalendarUnit {
     /// An hour.
     Hour,

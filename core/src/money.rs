@@ -30,7 +30,7 @@ pub(crate) struct BudgetPolicy {
 }
 
 /// The time a budget is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Window {
     Calendar(CalendarUnit, Zone),
     Rolling(Duration),
@@ -41,6 +41,8 @@ pub(crate) enum Window {
 pub(crate) struct Money {
     /// Stretches (windows or slices) by number, with what was settled in each; the oldest first.
     spent: Vec<(i64, u64)>,
+    /// What those numbers count; nothing has been spent without.
+    window: Option<Window>,
     reserved: u64,
     /// The host has been told that the soft limit is crossed.
     told: bool,
@@ -152,10 +154,10 @@ impl Money {
         news
     }
 
-    /// The budget has been edited: what is spent stays spent.
-    pub(crate) fn edit(&mut self, before: &BudgetPolicy, after: &BudgetPolicy, now: Timestamp) {
-        if before.window != after.window {
-            let spent = self.spent(&before.window, now);
+    /// This budget is in force from now on: what is spent stays spent, whatever it was counted by.
+    pub(crate) fn edit(&mut self, after: &BudgetPolicy, now: Timestamp) {
+        if let Some(before) = self.window.filter(|before| *before != after.window) {
+            let spent = self.spent(&before, now);
             self.spent.clear();
             self.spend(&after.window, spent, now);
         }
@@ -163,6 +165,7 @@ impl Money {
 
     /// After a restart nothing is in flight: what was reserved counts as spent.
     pub(crate) fn restart(&mut self, policy: &BudgetPolicy, now: Timestamp) {
+        self.edit(policy, now);
         let reserved = core::mem::take(&mut self.reserved);
         self.spend(&policy.window, reserved, now);
     }
@@ -171,6 +174,7 @@ impl Money {
         if cost == 0 {
             return;
         }
+        self.window = Some(*window);
         let (number, oldest) = (window.number(now), window.oldest(now));
         match self.spent.last_mut() {
             // A clock that stepped back spends in the newest stretch.
@@ -244,9 +248,9 @@ mod tests {
         let (day, rolling) = (policy(DAY), policy(ROLLING));
         let mut money = Money::new();
         money.settle(&day, 0, 700, at(100));
-        money.edit(&day, &rolling, at(100));
+        money.edit(&rolling, at(100));
         assert_eq!(money.left(&rolling, at(100)), 300);
-        money.edit(&rolling, &BudgetPolicy { nano_usd: 500, ..day }, at(101));
+        money.edit(&BudgetPolicy { nano_usd: 500, ..day }, at(101));
         assert_eq!(money.left(&BudgetPolicy { nano_usd: 500, ..day }, at(101)), 0);
     }
 

@@ -266,6 +266,19 @@ impl Catalog {
         self.owners.holder(caller).map(|holder| holder.name.as_str())
     }
 
+    /// The names of the team and of the organisation that a caller's key is in.
+    pub fn around(&self, caller: CallerId) -> (Option<&str>, Option<&str>) {
+        let within = |name: &str| self.owners.get(self.owners.find(name)?)?.within.as_deref();
+        let Some(key) = self.key_name(caller) else { return (None, None) };
+        let around = within(&format!("key {key}"));
+        let team = around.and_then(|around| around.strip_prefix("team "));
+        let organisation = match team {
+            Some(_) => around.and_then(within),
+            None => around,
+        };
+        (team, organisation.and_then(|around| around.strip_prefix("organisation ")))
+    }
+
     /// The group that serves what is over an owner's budget.
     pub(crate) fn downgrade(&self, owner: OwnerId) -> Option<GroupId> {
         self.owners.get(owner)?.budget?.on_exceeded
@@ -315,6 +328,21 @@ mod tests {
         assert_eq!(names(&owners, Some(CallerId(1))), Some(around.to_vec()));
         assert_eq!(names(&owners, None), None);
         assert_eq!(names(&owners, Some(CallerId(2))), None);
+    }
+
+    #[test]
+    fn a_callers_team_and_organisation_have_names() {
+        let node = crate::config::yaml_node(&format!(
+            "{{ groups: {{ g: {{ members: [ {{ id: a }} ] }} }},
+                callers: {{ organisations: {{ o: {{}} }}, teams: {{ t: {{ organisation: o }} }},
+                  keys: {{ k: {{ sha256: '{}', team: t }}, lone: {{ sha256: '{}' }} }} }} }}",
+            "0".repeat(64),
+            "1".repeat(64)
+        ));
+        let catalog = crate::Config::load_scenario(&node).unwrap().catalog;
+        let around = |key| catalog.around(catalog.caller_named(key).unwrap());
+        assert_eq!(around("k"), (Some("t"), Some("o")));
+        assert_eq!(around("lone"), (None, None));
     }
 
     #[test]

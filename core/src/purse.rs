@@ -6,7 +6,7 @@ use crate::id::ReservationId;
 use crate::ledger::Ledger;
 use crate::limit::{Amounts, Meter};
 use crate::money::Money;
-use crate::owners::{Chain, OwnerId, Owners};
+use crate::owners::{Chain, Owner, OwnerId, Owners};
 use crate::time::Timestamp;
 
 /// One owner's buckets, slots and money.
@@ -14,6 +14,8 @@ use crate::time::Timestamp;
 pub(crate) struct Purse {
     pub(crate) meter: Meter,
     pub(crate) money: Money,
+    /// It is among those that have changed.
+    changed: bool,
 }
 
 /// What one call holds of its owners, from its beginning to its end.
@@ -70,6 +72,8 @@ pub(crate) struct Purses {
     all: Vec<Purse>,
     pub(crate) holds: Ledger<Hold>,
     pub(crate) alerts: Vec<OwnerId>,
+    /// Who has changed since the last look, each once.
+    changed: Vec<OwnerId>,
 }
 
 impl Purses {
@@ -83,8 +87,8 @@ impl Purses {
     pub(crate) fn adopt(&mut self, old: &Owners, new: &Owners, now: Timestamp) {
         for ((purse, before), after) in self.all.iter_mut().zip(old.all()).zip(new.all()) {
             purse.meter.edit(&before.limits, &after.limits, now);
-            if let (Some(before), Some(after)) = (&before.budget, &after.budget) {
-                purse.money.edit(before, after, now);
+            if let Some(after) = &after.budget {
+                purse.money.edit(after, now);
             }
         }
         self.grow(new, now);
@@ -93,7 +97,7 @@ impl Purses {
     fn grow(&mut self, owners: &Owners, now: Timestamp) {
         for owner in owners.all().iter().skip(self.all.len()) {
             let meter = Meter::full(&owner.limits, now);
-            self.all.push(Purse { meter, money: Money::new() });
+            self.all.push(Purse { meter, money: Money::new(), changed: false });
         }
     }
 
@@ -101,8 +105,37 @@ impl Purses {
         self.all.get(id.index())
     }
 
-    pub(crate) fn get_mut(&mut self, id: OwnerId) -> Option<&mut Purse> {
-        self.all.get_mut(id.index())
+    /// The state of a snapshot, in the place of what is there.
+    pub(crate) fn restore(
+        &mut self,
+        id: OwnerId,
+        owner: &Owner,
+        meter: Meter,
+        money: &Money,
+        now: Timestamp,
+    ) {
+        let Some(purse) = self.all.get_mut(id.index()) else { return };
+        purse.meter = meter;
+        purse.money = money.clone();
+        if let Some(budget) = &owner.budget {
+            purse.money.restart(budget, now);
+        }
+        if purse.money != *money {
+            touch(&mut self.changed, purse, id);
+        }
+    }
+
+    /// Whose state has changed since the last call of this.
+    pub(crate) fn drain_changed(&mut self) -> Vec<OwnerId> {
+        let changed = self.changed.clone();
+        // It keeps its room.
+        self.changed.clear();
+        for id in &changed {
+            if let Some(purse) = self.all.get_mut(id.index()) {
+                purse.changed = false;
+            }
+        }
+        changed
     }
 
     /// What a call may still spend; `None` if no budget binds it.
@@ -129,9 +162,12 @@ impl Purses {
     /// Take what a call holds, of every owner.
     pub(crate) fn reserve(&mut self, owners: &Owners, hold: &Hold, now: Timestamp) {
         for id in hold.owners.iter() {
-            let (Some(owner), Some(purse)) = (owners.get(id), self.get_mut(id)) else { continue };
+            let (Some(owner), Some(purse)) = (owners.get(id), self.all.get_mut(id.index())) else {
+                continue;
+            };
             purse.meter.reserve(&owner.limits, &hold.amounts, now);
             purse.money.reserve(hold.money);
+            touch(&mut self.changed, purse, id);
         }
     }
 
@@ -139,8 +175,9 @@ impl Purses {
     pub(crate) fn raise(&mut self, hold: &mut Hold, money: u64) {
         let more = money.saturating_sub(hold.money);
         for id in hold.owners.iter() {
-            if let Some(purse) = self.get_mut(id) {
+            if let Some(purse) = self.all.get_mut(id.index()) {
                 purse.money.reserve(more);
+                touch(&mut self.changed, purse, id);
             }
         }
         hold.money = hold.money.saturating_add(more);
@@ -160,9 +197,17 @@ impl Purses {
                     false
                 }
             };
+            touch(&mut self.changed, purse, id);
             if crossed && !self.alerts.contains(&id) {
                 self.alerts.push(id);
             }
         }
+    }
+}
+
+fn touch(changed: &mut Vec<OwnerId>, purse: &mut Purse, id: OwnerId) {
+    if !purse.changed {
+        purse.changed = true;
+        changed.push(id);
     }
 }

@@ -70,6 +70,17 @@ impl std::error::Error for UnknownVersion {}
 impl Router {
     /// The state as data, with names instead of ids.
     pub fn snapshot(&self) -> Snapshot {
+        self.snapshot_of(self.catalog.owners.all().iter())
+    }
+
+    /// The state as data, but of callers' limits and budgets only those that have changed since the
+    /// last call of this: what a store that has all earlier ones is to put over them.
+    pub fn drain_snapshot(&mut self) -> Snapshot {
+        let changed = self.purses.drain_changed();
+        self.snapshot_of(changed.into_iter().filter_map(|id| self.catalog.owners.get(id)))
+    }
+
+    fn snapshot_of<'a>(&'a self, owners: impl Iterator<Item = &'a Owner>) -> Snapshot {
         let deployments = self.catalog.deployments().zip(self.fleet.all());
         let state = |id, health: &crate::health::Health| DeploymentState {
             epoch: health.breaker.epoch(),
@@ -93,7 +104,7 @@ impl Router {
             providers: providers
                 .map(|(provider, meter)| (provider.name.clone(), meter.buckets()))
                 .collect(),
-            owners: self.owner_states(),
+            owners: owners.filter_map(|owner| self.owner_state(owner)).collect(),
         }
     }
 
@@ -131,23 +142,96 @@ impl Router {
         }
         for (name, state) in &snapshot.owners {
             let Some(id) = catalog.owners.find(name) else { continue };
-            let budget = catalog.owners.get(id).and_then(|owner| owner.budget);
-            let Some(purse) = router.purses.get_mut(id) else { continue };
-            purse.meter = Meter::restored(state.buckets);
-            purse.money = state.money.clone();
-            if let Some(budget) = budget {
-                purse.money.restart(&budget, now);
-            }
+            let Some(owner) = catalog.owners.get(id) else { continue };
+            router.purses.restore(id, owner, Meter::restored(state.buckets), &state.money, now);
         }
         Ok(router)
     }
 
-    fn owner_states(&self) -> BTreeMap<String, OwnerState> {
-        let state = |owner: &Owner| {
-            let purse = self.purses.get(self.catalog.owners.find(&owner.name)?)?;
-            let (buckets, money) = (purse.meter.buckets(), purse.money.clone());
-            Some((owner.name.clone(), OwnerState { buckets, money }))
+    fn owner_state(&self, owner: &Owner) -> Option<(String, OwnerState)> {
+        let purse = self.purses.get(self.catalog.owners.find(&owner.name)?)?;
+        let (buckets, money) = (purse.meter.buckets(), purse.money.clone());
+        Some((owner.name.clone(), OwnerState { buckets, money }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+    use crate::config::yaml_node;
+    use crate::{Action, Call, Config, Event, Request, Seed};
+
+    const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
+
+    fn catalog(budget: &str) -> Arc<Catalog> {
+        let key = |name: &str, hash: &str| {
+            format!("{name}: {{ sha256: '{}', {budget} }}", hash.repeat(64))
         };
-        self.catalog.owners.all().iter().filter_map(state).collect()
+        let node = yaml_node(&format!(
+            "{{ groups: {{ g: {{ members: [ {{ id: a, price: {{ input: 1, output: 1 }} }} ] }} }},
+                callers: {{ keys: {{ {}, {} }} }} }}",
+            key("k", "0"),
+            key("l", "1")
+        ));
+        Arc::new(Config::load_scenario(&node).unwrap().catalog)
+    }
+
+    const DAY: &str = "budget: { usd: 5, per: day }";
+
+    fn begin(router: &mut Router) -> (Call, Action) {
+        let caller = router.catalog().caller_named("k");
+        let request = Request {
+            model: "g".into(),
+            caller,
+            input_tokens: 100,
+            max_output_tokens: Some(900),
+            ..Request::default()
+        };
+        router.begin(request, Seed(1), NOW)
+    }
+
+    fn names(snapshot: &Snapshot) -> Vec<&str> {
+        snapshot.owners.keys().map(String::as_str).collect()
+    }
+
+    #[test]
+    fn only_who_has_changed_is_told_and_each_once() {
+        let mut router = Router::new(catalog(DAY), NOW);
+        assert_eq!(names(&router.drain_snapshot()), [""; 0]);
+        let (mut call, _) = begin(&mut router);
+        assert_eq!(names(&router.drain_snapshot()), ["key k"]);
+        assert_eq!(names(&router.drain_snapshot()), [""; 0]);
+        let _ = router.resume(&mut call, Event::Cancelled { usage: None }, NOW).unwrap();
+        assert_eq!(names(&router.drain_snapshot()), ["key k"]);
+        assert_eq!(router.snapshot().owners.len(), 3, "gateway, k and l");
+    }
+
+    #[test]
+    fn a_restart_counts_what_was_reserved_once_whatever_the_window_is_now() {
+        let mut router = Router::new(catalog(DAY), NOW);
+        let _ = begin(&mut router);
+        let (_, reserved) = router.owner_money("key k", NOW).unwrap();
+        assert_eq!(reserved, 1_000_000);
+        let mut snapshot = router.snapshot();
+        for budget in [
+            DAY,
+            DAY,
+            "budget: { usd: 5, per: 1h }",
+            "limits: {}",
+            "budget: { usd: 5, per: month }",
+        ] {
+            let mut router = Router::restore(catalog(budget), &snapshot, NOW).unwrap();
+            if budget != "limits: {}" {
+                assert_eq!(router.owner_money("key k", NOW), Some((1_000_000, 0)), "{budget}");
+            }
+            // Laid over what was there, as a store does.
+            snapshot.owners.append(&mut router.drain_snapshot().owners);
+        }
+        let later = NOW.plus(Duration::from_secs(40 * 86_400));
+        let month = catalog("budget: { usd: 5, per: month }");
+        let router = Router::restore(month, &snapshot, later).unwrap();
+        assert_eq!(router.owner_money("key k", later), Some((0, 0)), "another month");
     }
 }

@@ -6,11 +6,14 @@ use pointsman_core::{Attempt, Call, Outcome, Timestamp, Usage};
 
 use crate::gateway::Gateway;
 use crate::upstream::Failed;
+use crate::usage::UsageRecord;
 
 /// What a call's line in the log will say that the core does not keep.
 #[derive(Debug)]
 pub(crate) struct Record {
-    began: Timestamp,
+    pub(crate) began: Timestamp,
+    /// The request headers that go into its usage record.
+    pub(crate) labels: Vec<(String, String)>,
     pub(crate) first_content_at: Option<Timestamp>,
     /// The status that the client saw.
     pub(crate) status: u16,
@@ -20,8 +23,13 @@ pub(crate) struct Record {
 
 impl Record {
     /// A call that begins now.
-    pub(crate) fn begin(now: Timestamp) -> Self {
-        Self { began: now, first_content_at: None, status: 200, detail: None }
+    pub(crate) fn begin(now: Timestamp, labels: Vec<(String, String)>) -> Self {
+        Self { began: now, labels, first_content_at: None, status: 200, detail: None }
+    }
+
+    /// From the call's beginning to its first content.
+    pub(crate) fn first_content(&self) -> Option<Duration> {
+        self.first_content_at.map(|at| at.since(self.began))
     }
 
     /// The first attempt is about to be made: what came before was our own work, or waiting.
@@ -58,7 +66,7 @@ pub(crate) fn finished(
     let group = gateway.group_name(call.group());
     let took = gateway.clock.now().since(record.began);
     gateway.metrics.call(group, outcome.name(), record.status, took);
-    let first_content = record.first_content_at.map(|at| at.since(record.began));
+    let first_content = record.first_content();
     if let Some(after) = first_content {
         gateway.metrics.first_content(group, after);
     }
@@ -67,6 +75,9 @@ pub(crate) fn finished(
         let deployment = gateway.deployment_name(attempt.deployment);
         gateway.metrics.attempt(deployment, result);
         gateway.metrics.tokens(deployment, &usage);
+    }
+    if let Some(log) = &gateway.usage_log {
+        log.write(UsageRecord::of(gateway, call, attempt, record, outcome));
     }
     tracing::info!(
         decision = call.id().number(),

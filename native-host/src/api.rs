@@ -107,7 +107,7 @@ async fn chat(
         Err(_) => return Ok(too_slow()),
     };
     let mut question = match read_chat(&bytes) {
-        Ok(chat) => Question { chat, bytes },
+        Ok(chat) => Question { chat, bytes, labels: knobs::labels(&head.headers, &gateway.labels) },
         Err(fault) => return Ok(reply::error(fault_reply(&fault), None, None)),
     };
     question.chat.facts.caller = caller;

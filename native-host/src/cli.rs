@@ -34,6 +34,8 @@ enum Command {
     Replay(ReplayArgs),
     /// Count how a journal's calls would have been decided first under another config
     WhatIf(WhatIfArgs),
+    /// Sum up usage logs: calls, tokens and cost, by key, model, label or day
+    Usage(UsageArgs),
     /// Make keys for clients, and the lines of the config that let them in
     #[command(subcommand)]
     Keys(KeysCommand),
@@ -158,6 +160,27 @@ pub(crate) struct WhatIfArgs {
     pub(crate) json: bool,
 }
 
+/// `pointsman usage`
+#[derive(Args, Debug)]
+pub(crate) struct UsageArgs {
+    /// Usage logs, as `metering.usage_log` has them written
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// What to sum up by: key, team, organisation, model, group, deployment, provider, outcome,
+    /// hour, day, month, or the name of a label
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "key")]
+    pub(crate) by: Vec<String>,
+    /// Only calls that began at or after this time, such as 2026-11-29 or 2026-11-29T22:00 (UTC)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only calls that began before it
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+    /// Print the sums as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// `pointsman keys`
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
@@ -197,6 +220,7 @@ pub fn main() -> ExitCode {
         Command::Test(args) => commands::test::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::WhatIf(args) => commands::replay::compare(&args),
+        Command::Usage(args) => commands::usage::run(&args),
         Command::Keys(command) => commands::keys::run(&command),
         Command::Mock(args) => commands::mock::run(&args),
     }

@@ -7,6 +7,7 @@ pub(crate) mod mock;
 pub(crate) mod replay;
 pub(crate) mod serve;
 pub(crate) mod test;
+pub(crate) mod usage;
 
 use std::fmt::Display;
 use std::io::Write as _;

@@ -36,10 +36,11 @@ pub(crate) struct Drive {
 /// the beginning of it, comes through `head`.
 pub(crate) async fn run(
     gateway: Arc<Gateway>,
-    question: Question,
+    mut question: Question,
     head: oneshot::Sender<Response<OutBody>>,
 ) {
-    let record = Record::begin(gateway.clock.now());
+    let _running = gateway.running();
+    let record = Record::begin(gateway.clock.now(), std::mem::take(&mut question.labels));
     let (call, action) = gateway.begin(question.chat.facts.clone());
     let client = Client::new(head, Arc::clone(&gateway));
     let (attempt, ready, given) = (None, None, None);

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use http::HeaderName;
 use pointsman_core::journal::Recorder;
 use pointsman_core::{
-    Action, Allowance, Call, CallId, CallerId, Catalog, DeploymentId, Event, Gate, GroupId, Misuse,
-    Request, Seed,
+    Action, Allowance, Call, CallId, CallerId, Catalog, DeploymentId, Event, Gate, GroupId,
+    Metering, Misuse, Request, Seed,
 };
 
 use tokio::sync::Notify;
@@ -20,7 +21,9 @@ use tokio::sync::Notify;
 use crate::clock::Clock;
 use crate::line::Line;
 use crate::metrics::Metrics;
+use crate::rfc3339;
 use crate::stop::Stop;
+use crate::usage_log::UsageLog;
 
 /// What all calls share.
 #[derive(Debug)]
@@ -35,6 +38,13 @@ pub(crate) struct Gateway {
     pub(crate) metrics: Metrics,
     pub(crate) stop: Stop,
     pub(crate) admin_token: Option<String>,
+    /// When this process started: call numbers begin again with it.
+    pub(crate) run: String,
+    pub(crate) usage_log: Option<UsageLog>,
+    /// The request headers that go into usage records.
+    pub(crate) labels: Vec<HeaderName>,
+    /// Held by every call's task.
+    running: Arc<()>,
     /// The largest request body, in bytes.
     pub(crate) max_body: usize,
     /// How long a client may take over a request's body.
@@ -81,6 +91,10 @@ impl Gateway {
         Ok(Self {
             switch: Mutex::new(Switch { router, waiting: BTreeMap::new() }),
             names: Names::of(&catalog),
+            run: rfc3339::text(clock.now()),
+            usage_log: None,
+            labels: Vec::new(),
+            running: Arc::new(()),
             seeds: Seeds { first: Seed(first), drawn: AtomicU64::new(0) },
             lines,
             catalog,
@@ -91,6 +105,35 @@ impl Gateway {
             max_body: usize::try_from(server.max_body).unwrap_or(usize::MAX),
             body_time: Duration::from_secs(60),
         })
+    }
+
+    /// Writes down what each call used, as the configuration says.
+    ///
+    /// # Errors
+    /// The usage log cannot be opened, or a label is no header; the text says which.
+    pub(crate) fn meter(&mut self, metering: &Metering) -> Result<(), String> {
+        if let Some(path) = &metering.usage_log {
+            let (written, lost) = self.metrics.usage_records();
+            self.usage_log = Some(UsageLog::open(path, written, lost)?);
+        }
+        let name = |label: &String| {
+            let name = HeaderName::try_from(label.as_str());
+            name.map_err(|_| format!("metering.labels: `{label}` is not the name of a header"))
+        };
+        self.labels = metering.labels.iter().map(name).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    /// Kept by a call's task for as long as it runs.
+    pub(crate) fn running(&self) -> Arc<()> {
+        Arc::clone(&self.running)
+    }
+
+    /// Resolves when no call's task runs.
+    pub(crate) async fn at_rest(&self) {
+        while Arc::strong_count(&self.running) > 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// A call begins.

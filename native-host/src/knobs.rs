@@ -51,6 +51,15 @@ pub(crate) fn read(
     Ok(())
 }
 
+/// The headers that go into a call's usage record. What is no text, or too long, is left out.
+pub(crate) fn labels(headers: &HeaderMap, names: &[HeaderName]) -> Vec<(String, String)> {
+    let label = |name: &HeaderName| {
+        let value = headers.get(name)?.to_str().ok().filter(|value| value.len() <= LONGEST)?;
+        Some((name.as_str().to_owned(), value.to_owned()))
+    };
+    names.iter().filter_map(label).collect()
+}
+
 /// The path under which rules know an endpoint: clients may leave the version out.
 fn versioned(path: &str) -> String {
     if path.starts_with("/v1") { path.to_owned() } else { format!("/v1{path}") }

@@ -30,10 +30,13 @@ mod pool;
 mod practice;
 mod rate_headers;
 mod reply;
+mod rfc3339;
 mod server;
 mod source;
 mod stop;
 mod stream;
 mod upstream;
+mod usage;
+mod usage_log;
 
 pub use cli::main;

@@ -55,6 +55,11 @@ struct WhyLabels {
     why: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResultLabels {
+    result: &'static str,
+}
+
 /// All metrics, and the registry that writes them out.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -69,6 +74,7 @@ pub(crate) struct Metrics {
     gate: Family<GateLabels, Gauge>,
     reserved: Gauge,
     turned_away: Family<WhyLabels, Counter>,
+    usage_records: Family<ResultLabels, Counter>,
 }
 
 /// The gates a deployment can be at, one gauge each.
@@ -96,6 +102,7 @@ impl Metrics {
             gate: Family::default(),
             reserved: Gauge::default(),
             turned_away: Family::default(),
+            usage_records: Family::default(),
         };
         metrics.register();
         metrics
@@ -118,6 +125,8 @@ impl Metrics {
         to.register("reservations", "Open reservations", self.reserved.clone());
         let help = "Requests that were not let in, by what was wrong with their key";
         to.register("turned_away", help, self.turned_away.clone());
+        let help = "Lines of the usage log, written, or lost for want of room or disk";
+        to.register("usage_records", help, self.usage_records.clone());
     }
 
     /// A call has ended.
@@ -178,6 +187,12 @@ impl Metrics {
     /// A request was not let in, for want of a key or of the right one.
     pub(crate) fn turned_away(&self, why: &'static str) {
         self.turned_away.get_or_create(&WhyLabels { why }).inc();
+    }
+
+    /// The counters of usage records that are written, and of those that are lost.
+    pub(crate) fn usage_records(&self) -> (Counter, Counter) {
+        let counter = |result| self.usage_records.get_or_create_owned(&ResultLabels { result });
+        (counter("written"), counter("lost"))
     }
 
     /// Everything in the text format.

@@ -26,6 +26,8 @@ const ERROR_TIME: Duration = Duration::from_secs(2);
 pub(crate) struct Question {
     pub(crate) chat: ChatRequest,
     pub(crate) bytes: Bytes,
+    /// The request headers that go into its usage record.
+    pub(crate) labels: Vec<(String, String)>,
 }
 
 impl Question {

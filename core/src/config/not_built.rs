@@ -32,9 +32,6 @@ const LIST: &[Line] = &[
     Line("groups.*.members.[].params", false, NO_EFFECT, any),
     Line("groups.*.commit", false, "`first_content` is used", other_commit),
     Line("policy.commit", false, "`first_content` is used", other_commit),
-    Line("metering.usage_log", true, NO_EFFECT, any),
-    Line("metering.labels", false, NO_EFFECT, any),
-    Line("state.store", true, "`memory` is used", |node| text(node) != Some("memory")),
 ];
 
 /// The protocols that hosts speak.

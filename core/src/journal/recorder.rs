@@ -13,6 +13,7 @@ use crate::chance::Seed;
 use crate::change::Change;
 use crate::id::{CallId, DeploymentId};
 use crate::notice::Notice;
+use crate::purse::Alert;
 use crate::request::Request;
 use crate::router::Router;
 use crate::snapshot::{Snapshot, UnknownVersion};
@@ -196,6 +197,16 @@ impl Recorder {
             journal.writer.answer(&Answer::None, &changes);
         }
         changes
+    }
+
+    /// As [`Router::drain_snapshot`]: what has been looked at decides nothing.
+    pub fn drain_snapshot(&mut self) -> Snapshot {
+        self.router.drain_snapshot()
+    }
+
+    /// As [`Router::drain_alerts`].
+    pub fn drain_alerts(&mut self) -> Vec<Alert> {
+        self.router.drain_alerts()
     }
 
     /// The journal, if one is kept: for its bytes.

@@ -79,7 +79,7 @@ fn refuse_what_is_not_built(loaded: &Loaded, name: &str) -> Result<(), String> {
 }
 
 /// What this host does for a configuration.
-const FULFILLED: [Duty; 3] = [Duty::Journal, Duty::Callers, Duty::RouteFacts];
+const FULFILLED: [Duty; 4] = [Duty::Journal, Duty::Callers, Duty::RouteFacts, Duty::UsageLog];
 
 /// What the configuration asks of a host and this one does not do.
 fn unfulfilled(config: &Config) -> impl Iterator<Item = (Duty, String)> {
@@ -101,13 +101,19 @@ async fn serve(plan: Plan) -> Result<(), String> {
     announce(&plan, api_address, admin_address);
     let file = plan.loaded.config.state.journal.as_deref().map(journal::create).transpose()?;
     let room = file.as_ref().map(|_| journal::ROOM);
-    let gateway = Gateway::new(Arc::new(plan.loaded.catalog), lines, &plan.server, room)?;
+    let mut gateway = Gateway::new(Arc::new(plan.loaded.catalog), lines, &plan.server, room)?;
+    gateway.meter(&plan.loaded.config.metering)?;
     let gateway = Arc::new(gateway);
     let keeper = file.map(|file| Keeper::start(Arc::clone(&gateway), file));
     tokio::spawn(server::run(admin, Door::Admin, Arc::clone(&gateway)));
     let api = tokio::spawn(server::run(api, Door::Api, Arc::clone(&gateway)));
     signals.next().await;
     stop(&gateway, api, signals, plan.server.drain).await;
+    // A call's last words are written once its client has the answer.
+    let _ = tokio::time::timeout(CUTTING, gateway.at_rest()).await;
+    if let Some(log) = &gateway.usage_log {
+        log.finish();
+    }
     if let Some(keeper) = keeper {
         keeper.finish();
     }

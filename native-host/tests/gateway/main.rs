@@ -7,3 +7,4 @@ mod doors;
 mod endings;
 mod failover;
 mod knobs;
+mod metering;
