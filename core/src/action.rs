@@ -244,7 +244,7 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// `max_attempts` is reached.
+    /// `max_attempts` is reached, or `retries` in every group that is left.
     Attempts,
     /// The deadline has passed, or leaves too little time.
     Deadline,

@@ -56,9 +56,11 @@ pub(crate) struct Route {
     pub(crate) path: Path,
     /// After a context failure: the window that was too small.
     pub(crate) floor: Option<u64>,
-    /// Fallback groups in which attempts were made.
-    pub(crate) fallbacks: Inline<GroupId, { MAX_ATTEMPTS as usize }>,
-    /// How many those were, counted over catalog swaps.
+    /// The group of each attempt in this revision.
+    pub(crate) attempts: Inline<GroupId, { MAX_ATTEMPTS as usize }>,
+    /// Groups in which there may be no more.
+    pub(crate) spent: Inline<GroupId, { MAX_ATTEMPTS as usize }>,
+    /// Fallback groups in which attempts were made, counted over catalog swaps.
     pub(crate) fallback_count: u32,
 }
 
@@ -239,6 +241,40 @@ impl History {
 }
 
 impl Route {
+    /// An attempt goes out in a group.
+    pub(crate) fn enter(&mut self, group: GroupId) {
+        if self.origin != Some(group) && !self.attempts.contains(group) {
+            self.fallback_count = self.fallback_count.saturating_add(1);
+        }
+        self.attempts.push(group);
+        self.current = Some(group);
+    }
+
+    /// The latest attempt failed, and so many more may follow the first in its group.
+    pub(crate) fn count_retries(&mut self, allowed: u32) {
+        let Some(group) = self.current else { return };
+        let made = self.attempts.iter().filter(|other| *other == group).count();
+        if made > allowed as usize && !self.spent.contains(group) {
+            self.spent.push(group);
+        }
+    }
+
+    /// The catalog has been replaced. What was done in the call's own group was done in its new one;
+    /// of others nothing is known any more.
+    pub(crate) fn renumber(&mut self, revision: u32, origin: Option<GroupId>) {
+        let moved = |group: GroupId| if self.origin == Some(group) { origin } else { None };
+        let all = |groups: &Inline<GroupId, { MAX_ATTEMPTS as usize }>| {
+            let mut kept = Inline::new();
+            for group in groups.iter().filter_map(moved) {
+                kept.push(group);
+            }
+            kept
+        };
+        let (attempts, spent) = (all(&self.attempts), all(&self.spent));
+        let current = self.current.and_then(moved);
+        *self = Self { revision, origin, current, attempts, spent, ..*self };
+    }
+
     /// A failure opens its lists; a narrower path stays.
     pub(crate) fn narrow(&mut self, kind: FailureKind, window: Option<u64>, needs: u64) {
         let path = match kind.fallbacks() {

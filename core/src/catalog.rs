@@ -302,6 +302,8 @@ pub struct PolicyOverride {
     pub breaker: Option<BreakerPolicy>,
     /// See [`Policy::throttle`].
     pub throttle: Option<ThrottlePolicy>,
+    /// See [`RetryPolicy::retries`]; what holds after a failure here.
+    pub retries: Option<u32>,
     /// How long it may go unheard of before it is due for an active probe; absent: never.
     pub probe_every: Option<Duration>,
 }
@@ -328,6 +330,9 @@ pub struct Timeouts {
 pub struct RetryPolicy {
     /// Attempts in all, over members and fallbacks; from 1 to [`MAX_ATTEMPTS`].
     pub max_attempts: u32,
+    /// Further attempts in one group after its first, before the call goes on to fallbacks; absent:
+    /// as many as `max_attempts` leaves.
+    pub retries: Option<u32>,
     /// Attempts allowed after a failure of this kind (indexed by `FailureKind as usize`), at
     /// most `max_attempts`: `never: [kind]` is 1, `per_kind: { kind: n }` is n.
     pub per_kind: [u32; 16],

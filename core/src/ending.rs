@@ -9,6 +9,7 @@ use crate::call::{Call, Flight, Phase};
 use crate::counting::Used;
 use crate::failure::{Failure, FailureKind, QuotaFacts, Settlement};
 use crate::health::Rules;
+use crate::id::DeploymentId;
 use crate::limit::Amounts;
 use crate::request::Usage;
 use crate::router::{Router, finish};
@@ -64,6 +65,8 @@ impl Router {
         call.history.record(flight.deployment, failure);
         let window = self.catalog.deployment(flight.deployment).supports.context_tokens;
         call.route.narrow(kind, window, crate::funnel::window_needed(&call.request));
+        self.follow_catalog(call);
+        call.route.count_retries(self.retries_after(call, flight.deployment));
         self.step(call, None, now)
     }
 
@@ -145,6 +148,15 @@ impl Router {
         let cost = call.cost();
         let outcome = Outcome::Exhausted { last, by, why, attempts, retry_at, candidates, cost };
         finish(call, outcome, now)
+    }
+
+    /// How many attempts may follow the first in the group of the latest: the request's word, else
+    /// the failed deployment's, else the group's.
+    fn retries_after(&self, call: &Call, failed: DeploymentId) -> u32 {
+        let group =
+            call.route.current.and_then(|group| self.catalog.group(group).policy.retry.retries);
+        let own = self.catalog.deployment(failed).policy.retries;
+        call.request.retries.or(own).or(group).unwrap_or(u32::MAX)
     }
 
     /// Whose fault a failure to connect is: ours, if unrelated providers fail to connect too.

@@ -60,6 +60,7 @@ mod action;
 mod admission;
 mod allowance;
 mod alone;
+mod another;
 mod breaker;
 mod bucket;
 mod calendar;

@@ -41,6 +41,9 @@ pub struct Request {
     pub priority: Priority,
     /// A deadline of this request's own; never later than the policy's.
     pub deadline: Option<Duration>,
+    /// How many further attempts there may be in one group after its first: goes before what
+    /// deployments and groups say, within the policy's `max_attempts`.
+    pub retries: Option<u32>,
     /// The client's idempotency key, if it sent one.
     pub idempotency: Option<IdempotencyKey>,
     /// The path of the request, as in `/v1/chat/completions`, for route rules.

@@ -224,7 +224,8 @@ impl Router {
                 current: None,
                 path: Path::General,
                 floor: None,
-                fallbacks: Inline::new(),
+                attempts: Inline::new(),
+                spent: Inline::new(),
                 fallback_count: 0,
             },
             history: History::new(),
@@ -277,18 +278,14 @@ impl Router {
 
     /// A catalog swap renumbers groups and may change rules: look the request up again.
     /// What rules have added to it stays.
-    fn follow_catalog(&self, call: &mut Call) {
+    pub(crate) fn follow_catalog(&self, call: &mut Call) {
         if call.route.revision == self.revision {
             return;
         }
-        call.route.revision = self.revision;
         let facts = self.catalog.facts(&call.request, call.steering.own_tags);
-        call.route.origin = self.catalog.route(&facts).0.map(|found| found.group);
-        if let Some(group) = call.downgraded.and_then(|owner| self.catalog.downgrade(owner)) {
-            call.route.origin = Some(group);
-        }
-        call.route.current = None;
-        call.route.fallbacks = Inline::new();
+        let found = self.catalog.route(&facts).0.map(|found| found.group);
+        let instead = call.downgraded.and_then(|owner| self.catalog.downgrade(owner));
+        call.route.renumber(self.revision, instead.or(found));
     }
 
     /// Reserve, then act.
@@ -327,11 +324,7 @@ impl Router {
         self.keep_hold(call, Some(reservation));
         let number = AttemptNo(call.history.attempts).next();
         call.history.attempts = number.number();
-        if call.route.origin != Some(choice.group) && !call.route.fallbacks.contains(choice.group) {
-            call.route.fallbacks.push(choice.group);
-            call.route.fallback_count = call.route.fallback_count.saturating_add(1);
-        }
-        call.route.current = Some(choice.group);
+        call.route.enter(choice.group);
         let Policy { breaker, throttle, .. } = policy;
         call.phase = Phase::Flight(Flight {
             number,

@@ -22,6 +22,8 @@ pub(crate) struct Visit {
 pub(crate) struct Visits {
     order: Inline<Visit, MOST_GROUPS>,
     next: usize,
+    /// Whether those count in which the call may make no more attempts.
+    spent: bool,
 }
 
 impl Visits {
@@ -30,7 +32,12 @@ impl Visits {
         if let Some(group) = call.route.origin {
             order.push(Visit { group, for_context: false });
         }
-        Self { order, next: 0 }
+        Self { order, next: 0, spent: false }
+    }
+
+    /// All that a new call would have open, besides.
+    pub(crate) fn for_another(call: &Call) -> Self {
+        Self { spent: true, ..Self::of(call) }
     }
 
     /// The next group to look at. `small_window`: the group before had a member whose window was
@@ -47,20 +54,23 @@ impl Visits {
         loop {
             let visit = self.order.get(self.next)?;
             self.next += 1;
-            if Self::open(walk, call, visit) {
+            if self.open(walk, call, visit) {
                 return Some(visit);
             }
             self.grow(walk.catalog.group(visit.group), call, false);
         }
     }
 
-    fn open(walk: &Walk<'_>, call: &Call, visit: Visit) -> bool {
+    fn open(&self, walk: &Walk<'_>, call: &Call, visit: Visit) -> bool {
         let Some(origin) = call.route.origin else { return false };
+        if !self.spent && call.route.spent.contains(visit.group) {
+            return false;
+        }
         if visit.group == origin {
             return call.route.path != Path::Content;
         }
         let most = walk.catalog.group(origin).policy.max_fallbacks;
-        call.route.fallbacks.contains(visit.group) || call.route.fallback_count < most
+        call.route.attempts.contains(visit.group) || call.route.fallback_count < most
     }
 
     fn grow(&mut self, group: &Group, call: &Call, small_window: bool) {

@@ -9,7 +9,6 @@ use crate::action::{Stop, WaitReason};
 use crate::call::{Call, Repeat};
 use crate::catalog::{Catalog, Group, Member, Policy, Strategy};
 use crate::census::Census;
-use crate::failure::{FallbackSteps, OtherMembers};
 use crate::fleet::Fleet;
 use crate::funnel::{Funnel, Larger, TagRule};
 use crate::id::{DeploymentId, GroupId};
@@ -21,9 +20,6 @@ use crate::strategy::{self, Memory, Pick, Scene, Survivor, Workspace};
 use crate::time::Timestamp;
 use crate::trace::ChosenBy;
 use crate::visits::{Visit, Visits};
-
-/// How far a member's times must be known to be believed, from 0 to 1.
-const BELIEVED: f64 = 0.5;
 
 /// What the call does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,26 +101,14 @@ impl Walk<'_> {
             }
             (None, _) => match self.alone(call, policy, scratch) {
                 Step::Stop(Stop::NobodyLeft) if census.over_budget => Step::Stop(Stop::OverBudget),
-                stop @ Step::Stop(Stop::NobodyLeft) => self.nobody(call, policy, stop, scratch),
+                Step::Stop(Stop::NobodyLeft) => {
+                    let spent = !call.route.spent.is_empty();
+                    let why = if spent { Stop::Attempts } else { Stop::NobodyLeft };
+                    self.nobody(call, policy, Step::Stop(why), scratch)
+                }
                 step => step,
             },
         }
-    }
-
-    /// Why a call that has made attempts may make no more, whoever is left.
-    fn over(&self, call: &Call, policy: &Policy) -> Option<Stop> {
-        let (_, last) = call.history.last?;
-        if last.kind.other_members() == OtherMembers::None
-            && last.kind.fallbacks() == FallbackSteps::None
-        {
-            return Some(Stop::Fatal);
-        }
-        if call.history.attempts >= policy.retry.max_attempts
-            || !call.history.kind_allows(&policy.retry)
-        {
-            return Some(Stop::Attempts);
-        }
-        (self.now >= call.deadline).then_some(Stop::Deadline)
     }
 
     /// Somebody this call has not tried. A member that is due for its probe goes first if the call
@@ -137,7 +121,7 @@ impl Walk<'_> {
         census: &mut Census,
         scratch: &mut Scratch,
     ) -> Option<Step> {
-        let last_attempt = call.history.attempts.saturating_add(1) >= policy.retry.max_attempts;
+        let last_attempt = self.is_last(call, policy);
         let mode = Mode { probes: !last_attempt, ranked, ..Mode::UNTRIED };
         let found = self.search(call, mode, census, scratch);
         if found.is_some() || !last_attempt {
@@ -166,28 +150,6 @@ impl Walk<'_> {
             }
         }
         self.wait_for_capacity(call, policy, otherwise)
-    }
-
-    /// Another attempt, if there is time for it and the retry budget pays.
-    pub(crate) fn afford(&self, call: &Call, found: Step, of: RetryOf) -> Step {
-        let Step::Send(choice) = found else { return found };
-        if self.too_late(call, choice.member.deployment) {
-            return Step::Stop(Stop::Deadline);
-        }
-        if self.budget.allows(&self.catalog.retry_budget, of, self.now) {
-            Step::Send(Choice { retry: Some(of), ..choice })
-        } else {
-            Step::Stop(Stop::RetryBudget)
-        }
-    }
-
-    /// Whether a well-measured member is not expected to begin its answer before the deadline: then
-    /// an attempt would only cost.
-    fn too_late(&self, call: &Call, id: DeploymentId) -> bool {
-        let input = call.request.input_tokens;
-        let expected = self.fleet.observed(id).first_token(input, self.now);
-        let left = call.deadline.micros_since(self.now) as f64 / 1_000_000.0;
-        expected.trust > BELIEVED && expected.value > left
     }
 
     /// One pass over the groups that are open to the call.
@@ -345,7 +307,7 @@ impl Walk<'_> {
         let mut candidates = Vec::new();
         let mut census = Census::default();
         let mut admissible = false;
-        let mut visits = Visits::of(call);
+        let mut visits = Visits::for_another(call);
         while let Some(visit) = visits.next(self, call, true) {
             let funnel = self.funnel(call, visit, Repeat::Untried(&call.history));
             for member in &self.catalog.group(visit.group).members {

@@ -55,6 +55,8 @@ pub struct TimeoutsConfig {
 pub struct RetryConfig {
     /// Attempts in all.
     pub max_attempts: Option<u32>,
+    /// Further attempts in one group after its first.
+    pub retries: Option<u32>,
     /// Kinds that are not retried.
     pub never: Option<Vec<FailureKind>>,
     /// Attempts allowed when this kind is among the failures.
@@ -131,6 +133,8 @@ pub enum Affinity {
     User,
 }
 
+const WHOLE_CALL: &str = "is about a whole call: set it in `policy` or on a group";
+
 /// A probe costs a call: at most one a second.
 const SHORTEST_PROBE: Duration = Duration::from_secs(1);
 
@@ -163,9 +167,8 @@ impl PolicyConfig {
         for key in ["retry", "wait", "commit", "affinity", "idempotency", "max_fallbacks"] {
             let Some(value) = map.get(key) else { continue };
             match (key, scope) {
-                (_, Scope::Deployment) => {
-                    value.fault("is about a whole call: set it in `policy` or on a group");
-                }
+                ("retry", Scope::Deployment) => policy.retry.retries = own_retries(&value),
+                (_, Scope::Deployment) => value.fault(WHOLE_CALL),
                 ("idempotency", Scope::Group) => value.fault("holds for all: set it in `policy`"),
                 ("retry", _) => policy.retry = retry(&value, scope),
                 ("wait", _) => policy.wait = wait(&value),
@@ -200,7 +203,7 @@ fn timeouts(value: &Value<'_>, scope: Scope) -> TimeoutsConfig {
     value.fields(|map| {
         let deadline = map.get("deadline");
         if let (Some(deadline), Scope::Deployment) = (&deadline, scope) {
-            deadline.fault("is about a whole call: set it in `policy` or on a group");
+            deadline.fault(WHOLE_CALL);
         }
         TimeoutsConfig {
             connect: map.read("connect", Value::duration),
@@ -213,6 +216,22 @@ fn timeouts(value: &Value<'_>, scope: Scope) -> TimeoutsConfig {
     })
 }
 
+fn retries(value: &Value<'_>) -> Option<u32> {
+    value.count_in(0..=MAX_ATTEMPTS.into()).and_then(|count| u32::try_from(count).ok())
+}
+
+/// `retry` on a deployment.
+fn own_retries(value: &Value<'_>) -> Option<u32> {
+    value.fields(|map| {
+        for key in ["max_attempts", "never", "per_kind", "longest_wait", "backoff", "budget"] {
+            if let Some(value) = map.get(key) {
+                value.fault(WHOLE_CALL);
+            }
+        }
+        map.read("retries", retries)
+    })
+}
+
 fn retry(value: &Value<'_>, scope: Scope) -> RetryConfig {
     value.fields(|map| {
         let attempts = |value: &Value<'_>| {
@@ -220,6 +239,7 @@ fn retry(value: &Value<'_>, scope: Scope) -> RetryConfig {
         };
         let mut retry = RetryConfig {
             max_attempts: map.read("max_attempts", attempts),
+            retries: map.read("retries", retries),
             never: map.read("never", |never| never.list(failure_kind)),
             per_kind: map
                 .get("per_kind")

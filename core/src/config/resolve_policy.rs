@@ -24,6 +24,7 @@ impl Default for Policy {
             },
             retry: RetryPolicy {
                 max_attempts: 4,
+                retries: None,
                 per_kind: [4; 16],
                 backoff_base: Duration::from_millis(500),
                 backoff_cap: seconds(8),
@@ -96,6 +97,7 @@ impl PolicyConfig {
             answer: self.timeouts.answer,
             idle: self.timeouts.idle,
             total: self.timeouts.total,
+            retries: self.retry.retries,
             probe_every: self.probe_every,
             breaker: (self.breaker != BreakerConfig::default()).then_some(breaker),
             throttle: (self.throttle != ThrottleConfig::default()).then_some(throttle),
@@ -150,6 +152,7 @@ impl RetryConfig {
         };
         RetryPolicy {
             max_attempts,
+            retries: self.retries.or(outer.retries).or(defaults.retries),
             per_kind: FailureKind::ALL.map(allowed),
             backoff_base: self.backoff_base.or(outer.backoff_base).unwrap_or(defaults.backoff_base),
             backoff_cap: self.backoff_cap.or(outer.backoff_cap).unwrap_or(defaults.backoff_cap),

@@ -171,7 +171,7 @@ fn other_formats_and_other_files_are_told_apart() {
     journal[MAGIC.len()] = FORMAT as u8 + 1;
     let Err(ReplayError::Unreadable(fault)) = replay(&journal) else { panic!("read") };
     let shown = fault.to_string();
-    assert!(shown.contains("has format 2, this engine reads 1"), "{shown}");
+    assert!(shown.contains("has format 3, this engine reads 2"), "{shown}");
 }
 
 #[test]
@@ -276,6 +276,7 @@ fn every_input_comes_back() {
         region: Some("eu".into()),
         priority: Priority::Batch,
         deadline: Some(Duration::from_secs(5)),
+        retries: Some(0),
         max_output_tokens: Some(u64::MAX),
         ..Request::default()
     };

@@ -45,6 +45,8 @@ fn call(dice: &mut Dice, fleet: &Fleet) -> Value {
     maybe(dice, &mut call, 5, "priority", json!("batch"));
     let deadline = *dice.pick(&[1, 500, 5_000, 60_000]);
     maybe(dice, &mut call, 5, "deadline", length(deadline));
+    let retries = dice.below(3);
+    maybe(dice, &mut call, 8, "retries", json!(retries));
     let key = format!("key-{}", dice.below(3));
     maybe(dice, &mut call, 8, "idempotency_key", json!(key));
     let whose = format!("u{}", dice.below(4));

@@ -61,6 +61,8 @@ export interface RouteRequest {
   user?: string;
   priority?: "interactive" | "batch";
   deadline?: Micros;
+  /** Further attempts in one group after its first, whatever the configuration says. */
+  retries?: number;
   /** The client's idempotency key: hashes of caller, path and key, and of the body, in four words of 32 bits. */
   idempotency?: { scope: [number, number, number, number]; body: [number, number, number, number] };
   /** Record every decision of this call. */

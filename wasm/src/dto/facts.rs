@@ -30,6 +30,7 @@ pub(crate) struct RequestDto {
     user: Option<String>,
     priority: Option<Priority>,
     deadline: Option<u64>,
+    retries: Option<u32>,
     idempotency: Option<IdempotencyDto>,
     #[serde(default)]
     trace: bool,
@@ -74,6 +75,7 @@ impl From<RequestDto> for Request {
             lar1: None,
             priority: dto.priority.unwrap_or_default(),
             deadline: dto.deadline.map(Duration::from_micros),
+            retries: dto.retries,
             idempotency: dto.idempotency.map(|IdempotencyDto { scope, body }| IdempotencyKey {
                 scope: halves(scope),
                 body: halves(body),

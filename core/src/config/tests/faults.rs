@@ -78,7 +78,7 @@ groups:
             "providers.z: needs a `base_url`: every Azure resource has its own",
             "providers.o.mock: belongs to `protocol: mock`, not `openai`",
             "providers.o.base_url: must not carry credentials; use `api_key` or `headers`",
-            "deployments.d.retry: is about a whole call: set it in `policy` or on a group",
+            "deployments.d.retry.max_attempts: is about a whole call: set it in `policy` or on a group",
             "deployments.d.timeouts.deadline: is about a whole call: set it in `policy` or on a group",
             "deployments.d.limits.tokens_per_minute: must be from 0 to 100000000000, not 200000000000",
             "groups.g.members[0].weight: `-1` is negative",

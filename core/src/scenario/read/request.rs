@@ -45,6 +45,7 @@ fn bare_request(fields: &mut Fields<'_>, names: &Names) -> Request {
             .read("priority", |value| value.choice("priority", &PRIORITIES))
             .unwrap_or_default(),
         deadline: fields.read("deadline", Value::duration),
+        retries: fields.read("retries", Value::count32),
         idempotency: None,
         prefix: fields.read("prefix", |ids| ids.list(Value::count)).unwrap_or_default(),
         lar1: None,
