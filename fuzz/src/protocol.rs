@@ -2,23 +2,32 @@
 
 use std::time::Duration;
 
-use pointsman_core::Timestamp;
-use pointsman_wire::chat::{self, Progress, Target, read_chat, whole_answer};
-use pointsman_wire::{AnswerHeaders, estimate_tokens};
+use pointsman_core::{Protocol, Timestamp};
+use pointsman_wire::{
+    AnswerHeaders, Endpoint, Expected, Progress, Question, Stamp, Target, estimate_tokens,
+};
 
 const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
+const STAMP: Stamp = Stamp { nonce: 1, created: 1_767_225_600 };
+const TARGET: Target<'_> = Target {
+    protocol: Protocol::Openai,
+    base_url: None,
+    api_key: None,
+    headers: &[],
+    model: "an \"other\" name",
+};
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// A request is refused, or is JSON; what is sent in its place says the same under the other name.
 pub fn chat(data: &[u8]) {
-    let Ok(chat) = read_chat(data) else { return };
+    let Ok(chat) = Question::read(Endpoint::Chat, data) else { return };
     assert!(is_json(data), "what is no JSON was let through");
-    let target = Target { base_url: "", api_key: None, headers: &[], model: "an \"other\" name" };
-    let spliced = chat.body.rewrite(&target);
-    let sent = spliced.to_vec(data);
-    assert_eq!(sent.len(), spliced.len(), "the length is that of another body");
-    let again = read_chat(&sent).unwrap_or_else(|fault| panic!("the provider refuses: {fault:?}"));
-    assert_eq!(again.facts.model, target.model);
+    let prepared = chat.prepare(data, &TARGET, STAMP, NOW).expect("the same protocol");
+    let sent = prepared.body.to_vec(data);
+    assert_eq!(sent.len(), prepared.body.len(), "the length is that of another body");
+    let again = Question::read(Endpoint::Chat, &sent);
+    let again = again.unwrap_or_else(|fault| panic!("the provider refuses: {fault:?}"));
+    assert_eq!(again.facts.model, TARGET.model);
     let facts = pointsman_core::Request { model: chat.facts.model.clone(), ..again.facts };
     assert_eq!(facts, chat.facts, "the provider is asked something else");
 }
@@ -40,7 +49,7 @@ pub fn relay(data: &[u8]) {
 
 fn relayed<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> (Vec<u8>, Progress, u64) {
     let body = br#"{"model":"m","messages":[],"stream":true}"#;
-    let mut relay = read_chat(body).expect("a sound request").body.relay();
+    let mut relay = expected(body).relay();
     let (mut out, mut all) = (Vec::new(), Progress::default());
     let mut note = |one: Progress| {
         assert!(!(one.first_content && all.first_content), "the first content came twice");
@@ -57,12 +66,18 @@ fn relayed<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> (Vec<u8>, Progress, u6
     (out, all, relay.usage_or_estimate(7).output)
 }
 
+fn expected(body: &[u8]) -> Expected {
+    let chat = Question::read(Endpoint::Chat, body).expect("a sound request");
+    chat.prepare(body, &TARGET, STAMP, NOW).expect("the same protocol").expected
+}
+
 /// An answer is one, or is a failure. The first two bytes are its status.
 pub fn answer(data: &[u8]) {
     let [high, low, body @ ..] = data else { return };
     let status = u16::from_be_bytes([*high, *low]) % 1_000;
     let headers = AnswerHeaders::default();
-    match whole_answer(status, &headers, body) {
+    let expected = expected(br#"{"model":"m","messages":[]}"#);
+    match expected.whole(status, &headers, body) {
         Ok(answer) => {
             assert!((200..300).contains(&status) && is_json(body), "an answer out of nothing");
             answer.usage_or_estimate(7);
@@ -70,7 +85,7 @@ pub fn answer(data: &[u8]) {
         Err(failure) => assert!(failure.status.is_some(), "its status is forgotten"),
     }
     assert!(estimate_tokens(body) <= body.len() as u64, "more tokens than bytes");
-    chat::error_answer(status, &headers, body);
+    expected.failure(status, &headers, body);
 }
 
 /// Of headers nothing is believed that cannot be.

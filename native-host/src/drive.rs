@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use pointsman_core::{Action, Attempt, AttemptNo, Call, Event, Misuse, Outcome, Timestamp, Usage};
-use pointsman_wire::chat::outcome_reply;
+use pointsman_wire::outcome_reply;
 use tokio::sync::oneshot;
 
 use crate::account::{self, Record};
@@ -27,8 +27,10 @@ pub(crate) struct Drive {
     attempt: Option<Attempt>,
     /// The answer that is ready and not yet relayed.
     ready: Option<Answer>,
-    /// The provider's own words about a bad request.
+    /// What the last attempt found wrong with the request, as a body for the client.
     given: Option<Bytes>,
+    /// What the request lost in the answering provider's protocol.
+    lost: Vec<String>,
     record: Record,
 }
 
@@ -41,10 +43,10 @@ pub(crate) async fn run(
 ) {
     let _running = gateway.running();
     let record = Record::begin(gateway.clock.now(), std::mem::take(&mut question.labels));
-    let (call, action) = gateway.begin(question.chat.facts.clone());
+    let (call, action) = gateway.begin(question.asked.facts.clone());
     let client = Client::new(head, Arc::clone(&gateway));
-    let (attempt, ready, given) = (None, None, None);
-    let mut drive = Drive { gateway, question, client, call, attempt, ready, given, record };
+    let (attempt, ready, given, lost) = (None, None, None, Vec::new());
+    let mut drive = Drive { gateway, question, client, call, attempt, ready, given, lost, record };
     let outcome = drive.until_finished(action).await;
     drive.finish(outcome).await;
 }
@@ -87,6 +89,7 @@ impl Drive {
                     Answer::Stream(_) => None,
                 };
                 self.ready = Some(opened.answer);
+                self.lost = opened.lost;
                 self.record.first_content_at = Some(opened.first_content_at);
                 Event::Ready {
                     attempt: attempt.number,
@@ -113,7 +116,7 @@ impl Drive {
     }
 
     async fn relay_stream(&mut self, attempt: AttemptNo, stream: Stream) -> Event {
-        let marks = marks(&self.gateway, &self.call, self.attempt.as_ref());
+        let marks = marks(&self.gateway, &self.call, self.attempt.as_ref(), &self.lost);
         let Some(pieces) = self.client.begin_stream(|body| reply::stream(&marks, body)) else {
             return Event::Cancelled { usage: Some(stream.usage()) };
         };
@@ -133,7 +136,7 @@ impl Drive {
     async fn relay_whole(&mut self, attempt: AttemptNo, body: Bytes, usage: Usage) -> Event {
         let ended_at = self.gateway.clock.now();
         let (body, handed_over) = OutBody::watched(body);
-        let marks = marks(&self.gateway, &self.call, self.attempt.as_ref());
+        let marks = marks(&self.gateway, &self.call, self.attempt.as_ref(), &self.lost);
         let response = reply::whole(&marks, body);
         let delivered = self.client.send(response) && handed_over.await.is_ok();
         if !delivered {
@@ -169,17 +172,21 @@ impl Drive {
     /// Tells the client how it ended, if the answer has not done so itself.
     async fn finish(mut self, outcome: Outcome) {
         let now = self.gateway.clock.now();
-        let model = &self.question.chat.facts.model;
+        let (dialect, model) = (self.question.dialect(), &self.question.asked.facts.model);
         let error = match &outcome {
             // Whoever left needs no words; whoever is still there was cut by a drain.
-            Outcome::Cancelled { .. } => Some(reply::cut_by_drain()),
-            outcome => outcome_reply(outcome, model, now),
+            Outcome::Cancelled { .. } => Some(reply::cut_by_drain(dialect)),
+            outcome => outcome_reply(dialect, outcome, model, now),
         };
         if let Some(error) = error {
             if self.client.waits_for_head() {
                 self.record.status = error.status;
-                let marks = marks(&self.gateway, &self.call, self.attempt.as_ref());
-                let response = reply::error(error, self.given.take(), Some(&marks));
+                let given = self.given.take();
+                let response = reply::error(
+                    error,
+                    given,
+                    Some(&marks(&self.gateway, &self.call, self.attempt.as_ref(), &self.lost)),
+                );
                 self.client.send(response);
             } else {
                 self.client.break_off(error.stream_event()).await;
@@ -189,7 +196,12 @@ impl Drive {
     }
 }
 
-fn marks<'a>(gateway: &'a Gateway, call: &Call, attempt: Option<&Attempt>) -> Marks<'a> {
+fn marks<'a>(
+    gateway: &'a Gateway,
+    call: &Call,
+    attempt: Option<&Attempt>,
+    lost: &'a [String],
+) -> Marks<'a> {
     Marks {
         decision: call.id().number(),
         group: call.group().map(|group| &**gateway.group_name(Some(group))),
@@ -198,5 +210,6 @@ fn marks<'a>(gateway: &'a Gateway, call: &Call, attempt: Option<&Attempt>) -> Ma
         fallbacks: call.fallbacks(),
         allowance: gateway.allowance(call.request().caller),
         now: gateway.clock.now(),
+        lost,
     }
 }

@@ -175,6 +175,11 @@ impl Gateway {
         self.switch().waiting.get(&call).map(Arc::clone).unwrap_or_default()
     }
 
+    /// A number that no other attempt has.
+    pub(crate) fn nonce(&self) -> u64 {
+        self.seeds.next().0
+    }
+
     /// The line to a deployment's provider, and the model's name there.
     pub(crate) fn line(&self, id: DeploymentId, requested: &str) -> Option<(&Line, String)> {
         let model = self.switch().router.upstream_model(id, requested).to_owned();

@@ -3,7 +3,7 @@
 
 use http::{HeaderMap, HeaderName, Uri, header};
 use pointsman_core::{CallerId, Catalog, Keyless};
-use pointsman_wire::chat::ErrorReply;
+use pointsman_wire::{Dialect, ErrorReply};
 use sha2::{Digest, Sha256};
 
 /// Where clients of each protocol put their key, besides `authorization: Bearer`.
@@ -32,14 +32,14 @@ impl NoEntry {
     }
 
     /// What the client is told: never what it sent.
-    pub(crate) fn reply(self) -> ErrorReply {
+    pub(crate) fn reply(self, dialect: Dialect) -> ErrorReply {
         let message = match self {
             Self::Missing => {
                 "this gateway needs a key: send `authorization: Bearer KEY`, or `x-api-key: KEY`"
             }
             Self::Unknown => "this key is not known here",
         };
-        ErrorReply::new(401, "invalid_api_key", message)
+        ErrorReply::new(dialect, 401, "invalid_api_key", message)
     }
 }
 

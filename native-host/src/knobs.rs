@@ -10,7 +10,6 @@ use std::time::Duration;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use pointsman_core::{Catalog, Priority, Request};
-use pointsman_wire::chat::ErrorReply;
 
 const PRIORITY: HeaderName = HeaderName::from_static("x-priority");
 const PREFIX: &str = "x-pointsman-";
@@ -23,11 +22,7 @@ const MOST_TAGS: usize = 16;
 ///
 /// # Errors
 /// A knob that is none, or a value that it cannot have: in words for the client.
-pub(crate) fn read(
-    head: &Parts,
-    catalog: &Catalog,
-    request: &mut Request,
-) -> Result<(), ErrorReply> {
+pub(crate) fn read(head: &Parts, catalog: &Catalog, request: &mut Request) -> Result<(), String> {
     request.path = Some(versioned(head.uri.path()));
     let trusted = catalog.trusts(request.caller);
     if trusted {
@@ -42,10 +37,7 @@ pub(crate) fn read(
     }
     for (name, value) in &head.headers {
         if let Some(knob) = name.as_str().strip_prefix(PREFIX) {
-            turn(request, knob, value).map_err(|fault| {
-                let message = format!("the header `{name}` {fault}");
-                ErrorReply::new(400, "invalid_header", &message)
-            })?;
+            turn(request, knob, value).map_err(|fault| format!("the header `{name}` {fault}"))?;
         }
     }
     Ok(())
@@ -141,8 +133,7 @@ mod tests {
         }
         let (head, ()) = builder.body(()).unwrap().into_parts();
         let mut request = Request { caller: catalog.caller_named("k"), ..Request::default() };
-        let read = read(&head, catalog, &mut request);
-        read.map_err(|error| String::from_utf8(error.body).unwrap())?;
+        read(&head, catalog, &mut request)?;
         Ok(request)
     }
 

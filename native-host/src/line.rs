@@ -4,30 +4,28 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use pointsman_core::{Protocol, ProviderConfig};
-use pointsman_wire::chat::{DEFAULT_BASE_URL, Target, chat_head};
+use pointsman_wire::{RequestHead, Target, default_base_url};
 
 use crate::body::OutBody;
 use crate::pool::{Connector, Pool};
 use crate::practice::Practice;
-use crate::upstream::Question;
 
 /// How to reach one provider.
-#[derive(Debug)]
-pub(crate) enum Line {
-    /// Over HTTP, in OpenAI's protocol.
-    OpenAi(OpenAiLine),
-    /// Not at all: the built-in practice line answers.
-    Practice(Practice),
-    /// In a protocol that this gateway does not speak yet.
-    Unspoken(Protocol),
-}
-
-/// A provider that speaks OpenAI's protocol.
-pub(crate) struct OpenAiLine {
+pub(crate) struct Line {
+    pub(crate) route: Route,
+    protocol: Protocol,
     base_url: String,
     api_key: Option<String>,
     headers: Vec<(String, String)>,
-    pub(crate) pool: Arc<Pool>,
+}
+
+/// Over what.
+#[derive(Debug)]
+pub(crate) enum Route {
+    /// HTTP.
+    Http(Arc<Pool>),
+    /// Nothing: the built-in practice line answers.
+    Practice(Practice),
 }
 
 impl Line {
@@ -36,29 +34,37 @@ impl Line {
     /// # Errors
     /// Its address is none; the text names the provider.
     pub(crate) fn new(provider: &ProviderConfig, connector: &Connector) -> Result<Self, String> {
-        Ok(match provider.protocol {
-            Protocol::Openai => Self::OpenAi(OpenAiLine::new(provider, connector)?),
-            Protocol::Mock => Self::Practice(Practice::new(provider)),
-            other => Self::Unspoken(other),
-        })
-    }
-}
-
-impl OpenAiLine {
-    fn new(provider: &ProviderConfig, connector: &Connector) -> Result<Self, String> {
-        let base_url = provider.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL);
-        let origin: Uri = base_url
-            .parse()
-            .map_err(|error| format!("providers.{}.base_url: {error}", provider.name))?;
+        let protocol = provider.protocol;
+        let base_url = provider.base_url.as_deref().unwrap_or(default_base_url(protocol));
+        let route = if protocol == Protocol::Mock {
+            Route::Practice(Practice::new(provider))
+        } else {
+            let origin: Uri = base_url
+                .parse()
+                .map_err(|error| format!("providers.{}.base_url: {error}", provider.name))?;
+            Route::Http(Pool::new(origin, connector.clone()))
+        };
         let headers = provider.headers.iter();
         Ok(Self {
+            route,
+            protocol,
             base_url: base_url.to_owned(),
             api_key: provider.api_key.as_ref().map(|key| key.expose().to_owned()),
             headers: headers
                 .map(|(name, value)| (name.clone(), value.expose().to_owned()))
                 .collect(),
-            pool: Pool::new(origin, connector.clone()),
         })
+    }
+
+    /// A deployment of this provider, which calls its model `model`.
+    pub(crate) fn target<'a>(&'a self, model: &'a str) -> Target<'a> {
+        Target {
+            protocol: self.protocol,
+            base_url: Some(&self.base_url),
+            api_key: self.api_key.as_deref(),
+            headers: &self.headers,
+            model,
+        }
     }
 
     /// Whether a text repeats the key or a header that an operator gave.
@@ -71,30 +77,19 @@ impl OpenAiLine {
                 && text.windows(secret.len()).any(|window| window == secret)
         })
     }
+}
 
-    /// The question as this provider is to be asked it, under its name for the model.
-    ///
-    /// # Errors
-    /// A header or the address cannot be written in HTTP; the text says which.
-    pub(crate) fn request(
-        &self,
-        question: &Question,
-        model: &str,
-    ) -> Result<Request<OutBody>, String> {
-        let target = Target {
-            base_url: &self.base_url,
-            api_key: self.api_key.as_deref(),
-            headers: &self.headers,
-            model,
-        };
-        let head = chat_head(&target, question.chat.facts.stream);
-        let body = question.chat.body.rewrite(&target).to_vec(&question.bytes);
-        let mut request = Request::new(OutBody::whole(body));
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = head.url.parse().map_err(|error| format!("the address: {error}"))?;
-        write_headers(request.headers_mut(), &head.headers)?;
-        Ok(request)
-    }
+/// A request ready to be sent.
+///
+/// # Errors
+/// A header or the address cannot be written in HTTP; the text says which.
+pub(crate) fn request(head: &RequestHead, body: Vec<u8>) -> Result<Request<OutBody>, String> {
+    let mut request = Request::new(OutBody::whole(body));
+    *request.method_mut() =
+        Method::from_bytes(head.method.as_bytes()).map_err(|error| error.to_string())?;
+    *request.uri_mut() = head.url.parse().map_err(|error| format!("the address: {error}"))?;
+    write_headers(request.headers_mut(), &head.headers)?;
+    Ok(request)
 }
 
 fn write_headers(into: &mut HeaderMap, headers: &[pointsman_wire::Header]) -> Result<(), String> {
@@ -115,10 +110,10 @@ const SHORTEST_SECRET: usize = 12;
 
 const USER_AGENT: &str = concat!("pointsman/", env!("CARGO_PKG_VERSION"));
 
-impl std::fmt::Debug for OpenAiLine {
+impl std::fmt::Debug for Line {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Neither the key nor what operators put into headers.
-        f.debug_struct("OpenAiLine").field("base_url", &self.base_url).finish_non_exhaustive()
+        f.debug_struct("Line").field("base_url", &self.base_url).finish_non_exhaustive()
     }
 }
 
@@ -128,11 +123,12 @@ mod tests {
 
     #[test]
     fn a_text_that_repeats_a_secret_is_known() {
-        let line = OpenAiLine {
+        let line = Line {
+            route: Route::Http(Pool::new(Uri::from_static("http://127.0.0.1:9"), Connector::new())),
+            protocol: Protocol::Openai,
             base_url: String::new(),
             api_key: Some("sk-0123456789".into()),
             headers: vec![("x-team".into(), "another secret".into()), ("x-v".into(), "2".into())],
-            pool: Pool::new(Uri::from_static("http://127.0.0.1:9"), Connector::new()),
         };
         assert!(line.gives_away(br#"{"error":"wrong key sk-0123456789"}"#));
         assert!(line.gives_away(b"another secret"));

@@ -2,7 +2,7 @@
 //! the mock upstream.
 
 use pointsman_core::{FailureKind, MockConfig, ProviderConfig, Timestamp};
-use pointsman_wire::AnswerHeaders;
+use pointsman_wire::{AnswerHeaders, Prepared};
 
 use crate::mock::{self, Length, Played, Player, Turn, Voice};
 use crate::source::Source;
@@ -27,10 +27,16 @@ impl Practice {
     }
 
     /// Answers, in the time that the configuration says.
-    pub(crate) async fn answer(&self, question: &Question, model: &str) -> Result<Reply, Failed> {
-        let stream = question.chat.facts.stream;
+    pub(crate) async fn answer(
+        &self,
+        prepared: Prepared,
+        question: &Question,
+        model: &str,
+    ) -> Result<Reply, Failed> {
+        let body = prepared.body.to_vec(&question.bytes);
+        let input_tokens = question.asked.input_tokens();
         // The gateway always asks for usage, and keeps it from clients who did not.
-        let asked = mock::Question::chat(&question.bytes, model, stream, question.input_tokens());
+        let asked = mock::Question::chat(&body, model, question.stream(), input_tokens);
         let answer = mock::Answer {
             first_token: Some(Length(self.config.first_token)),
             per_token: Some(Length(self.config.per_token)),
@@ -42,6 +48,6 @@ impl Practice {
         };
         let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
         let headers = AnswerHeaders::read(headers, Timestamp::ZERO);
-        Ok(Reply { status, headers, source: Source::Practice(player) })
+        Ok(Reply { status, headers, source: Source::Practice(player), expected: prepared.expected })
     }
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use pointsman_core::{Allowance, Timestamp};
-use pointsman_wire::chat::ErrorReply;
+use pointsman_wire::{Dialect, ErrorReply};
 
 use crate::body::OutBody;
 use crate::rate_headers;
@@ -22,12 +22,15 @@ pub(crate) struct Marks<'a> {
     /// What its caller has left.
     pub(crate) allowance: Allowance,
     pub(crate) now: Timestamp,
+    /// Members of the request that the provider's protocol has no word for.
+    pub(crate) lost: &'a [String],
 }
 
 const DEPLOYMENT: HeaderName = HeaderName::from_static("x-pointsman-deployment");
 const GROUP: HeaderName = HeaderName::from_static("x-pointsman-group");
 const ATTEMPTS: HeaderName = HeaderName::from_static("x-pointsman-attempts");
 const FALLBACKS: HeaderName = HeaderName::from_static("x-pointsman-fallbacks");
+const LOST: HeaderName = HeaderName::from_static("x-pointsman-lost");
 const DECISION: HeaderName = HeaderName::from_static("x-pointsman-decision");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -42,6 +45,10 @@ impl Marks<'_> {
             if let Some(value) = name.and_then(|name| HeaderValue::from_str(name).ok()) {
                 headers.insert(header, value);
             }
+        }
+        let lost = pointsman_wire::lost_header(self.lost);
+        if let Some(value) = lost.and_then(|value| HeaderValue::try_from(value).ok()) {
+            headers.insert(LOST, value);
         }
     }
 }
@@ -71,7 +78,7 @@ pub(crate) fn error(
 ) -> Response<OutBody> {
     // The statuses are our own table's; one that is none would be our fault.
     let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let body = given.unwrap_or_else(|| reply.body.into());
+    let body = given.unwrap_or_else(|| reply.body().into());
     let mut response = json(status, OutBody::whole(body));
     for (name, value) in reply.headers {
         if let Ok(value) = HeaderValue::from_str(&value) {
@@ -93,6 +100,6 @@ pub(crate) fn json(status: StatusCode, body: OutBody) -> Response<OutBody> {
 }
 
 /// The error for a call that a drain cut.
-pub(crate) fn cut_by_drain() -> ErrorReply {
-    ErrorReply::new(503, "shutting_down", "the gateway is shutting down; try again")
+pub(crate) fn cut_by_drain(dialect: Dialect) -> ErrorReply {
+    ErrorReply::new(dialect, 503, "shutting_down", "the gateway is shutting down; try again")
 }

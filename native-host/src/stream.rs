@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pointsman_core::{Clocks, Failure, FailureKind, Timestamp, Usage};
-use pointsman_wire::chat::{Progress, Relay};
+use pointsman_wire::{Progress, Relay};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -57,12 +57,12 @@ impl Stream {
     ) -> Result<Self, Failed> {
         let mut stream = Self {
             source: reply.source,
-            relay: question.chat.body.relay(),
+            relay: reply.expected.relay(),
             out: Vec::new(),
             complete: false,
             done: false,
             failure: None,
-            input_tokens: question.input_tokens(),
+            input_tokens: question.asked.input_tokens(),
             total: sent_at + clocks.total,
             idle: clocks.idle,
         };

@@ -1,16 +1,17 @@
 //! One attempt at one deployment, up to the first content of its answer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use pointsman_core::{Attempt, Clocks, Failure, FailureKind, QuotaFacts, Timestamp, Usage};
-use pointsman_wire::AnswerHeaders;
-use pointsman_wire::chat::{ChatRequest, error_answer, is_object, whole_answer};
+use pointsman_wire::{AnswerHeaders, Dialect, Expected, Prepared, Refused, Stamp};
 use tokio::time::{Instant, timeout};
 
 use crate::clock::Clock;
 use crate::gateway::Gateway;
-use crate::line::{Line, OpenAiLine};
+use crate::line::{self, Route};
+use crate::pool::Pool;
 use crate::source::Source;
 use crate::stream::Stream;
 
@@ -24,16 +25,21 @@ const ERROR_TIME: Duration = Duration::from_secs(2);
 /// A client's request as an attempt needs it.
 #[derive(Debug)]
 pub(crate) struct Question {
-    pub(crate) chat: ChatRequest,
+    pub(crate) asked: pointsman_wire::Question,
     pub(crate) bytes: Bytes,
     /// The request headers that go into its usage record.
     pub(crate) labels: Vec<(String, String)>,
 }
 
 impl Question {
-    /// Input tokens, tools included, as reckoned.
-    pub(crate) fn input_tokens(&self) -> u64 {
-        self.chat.facts.input_tokens.saturating_add(self.chat.facts.tools_tokens)
+    /// Whether the answer is to be streamed.
+    pub(crate) fn stream(&self) -> bool {
+        self.asked.facts.stream
+    }
+
+    /// What the client speaks.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.asked.dialect()
     }
 }
 
@@ -41,6 +47,8 @@ impl Question {
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) answer: Answer,
+    /// What the request lost on the way into this provider's protocol.
+    pub(crate) lost: Vec<String>,
     pub(crate) first_content_at: Timestamp,
     pub(crate) quota: Option<QuotaFacts>,
 }
@@ -60,13 +68,15 @@ pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) headers: AnswerHeaders,
     pub(crate) source: Source,
+    pub(crate) expected: Expected,
 }
 
 /// An attempt that failed before any content.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) failure: Failure,
-    /// The provider's own words about a bad request, for the client.
+    /// What is wrong with the request, as a body for the client: in the provider's own words, or in
+    /// ours if the provider was not asked.
     pub(crate) given: Option<Bytes>,
     /// For the log.
     pub(crate) detail: String,
@@ -75,6 +85,12 @@ pub(crate) struct Failed {
 impl Failed {
     pub(crate) fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
         Self { failure: Failure::new(kind), given: None, detail: detail.into() }
+    }
+
+    /// The request cannot be said in the provider's protocol.
+    fn refused(refused: &Refused, client: Dialect) -> Self {
+        let given = Some(refused.reply(client).body().into());
+        Self { failure: Failure::new(refused.kind()), given, detail: refused.to_string() }
     }
 }
 
@@ -90,12 +106,13 @@ pub(crate) async fn open(
     let limit = clocks.first_content.min(clocks.total);
     let sent_at = Instant::now();
     let opening = async {
-        let reply = ask(gateway, question, attempt).await?;
+        let (reply, lost) = ask(gateway, question, attempt).await?;
         let opened = read(reply, question, attempt, sent_at, &gateway.clock, &mut seen).await;
-        opened.map_err(|failed| discreet(failed, gateway, question, attempt))
+        let opened = opened.map_err(|failed| discreet(failed, gateway, question, attempt))?;
+        Ok(Opened { lost, ..opened })
     };
     let Ok(opened) = timeout(limit, opening).await else {
-        let kind = late(clocks, question.chat.facts.stream, seen);
+        let kind = late(clocks, question.stream(), seen);
         return Err(Failed::new(kind, format!("no content within {} ms", limit.as_millis())));
     };
     opened
@@ -108,8 +125,7 @@ fn discreet(
     question: &Question,
     attempt: &Attempt,
 ) -> Failed {
-    let line = gateway.line(attempt.deployment, &question.chat.facts.model);
-    if let Some((Line::OpenAi(line), _)) = line {
+    if let Some((line, _)) = gateway.line(attempt.deployment, &question.asked.facts.model) {
         failed.given = failed.given.filter(|words| !line.gives_away(words));
     }
     failed
@@ -125,39 +141,47 @@ fn late(clocks: &Clocks, stream: bool, seen: bool) -> FailureKind {
     }
 }
 
-async fn ask(gateway: &Gateway, question: &Question, attempt: &Attempt) -> Result<Reply, Failed> {
-    let requested = &question.chat.facts.model;
+/// Asks the question; says with the reply what was lost in translation.
+async fn ask(
+    gateway: &Gateway,
+    question: &Question,
+    attempt: &Attempt,
+) -> Result<(Reply, Vec<String>), Failed> {
+    let requested = &question.asked.facts.model;
     let Some((line, model)) = gateway.line(attempt.deployment, requested) else {
         return Err(Failed::new(FailureKind::Local, "the deployment has no provider"));
     };
-    match line {
-        Line::OpenAi(line) => {
-            call(line, question, &model, attempt.clocks.connect, &gateway.clock).await
+    let now = gateway.clock.now();
+    let stamp = Stamp { nonce: gateway.nonce(), created: now.as_micros() / 1_000_000 };
+    let prepared = question.asked.prepare(&question.bytes, &line.target(&model), stamp, now);
+    let prepared = prepared.map_err(|refused| Failed::refused(&refused, question.dialect()))?;
+    let lost = prepared.lost.clone();
+    let reply = match &line.route {
+        Route::Http(pool) => {
+            call(pool, prepared, question, attempt.clocks.connect, &gateway.clock).await
         }
-        Line::Practice(practice) => practice.answer(question, &model).await,
-        Line::Unspoken(protocol) => {
-            let detail = format!("protocol `{}` is not built yet", protocol.name());
-            Err(Failed::new(FailureKind::Untranslatable, detail))
-        }
-    }
+        Route::Practice(practice) => practice.answer(prepared, question, &model).await,
+    };
+    Ok((reply?, lost))
 }
 
 async fn call(
-    line: &OpenAiLine,
+    pool: &Arc<Pool>,
+    prepared: Prepared,
     question: &Question,
-    model: &str,
     connect: Duration,
     clock: &Clock,
 ) -> Result<Reply, Failed> {
-    let request =
-        line.request(question, model).map_err(|detail| Failed::new(FailureKind::Local, detail))?;
-    let sent = line.pool.send(request, connect).await;
+    let body = prepared.body.to_vec(&question.bytes);
+    let request = line::request(&prepared.head, body)
+        .map_err(|detail| Failed::new(FailureKind::Local, detail))?;
+    let sent = pool.send(request, connect).await;
     let (response, lease) = sent.map_err(|error| Failed::new(error.kind, error.detail))?;
     let (head, body) = response.into_parts();
     let headers = head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
     let headers = AnswerHeaders::read(headers, clock.now());
     let source = Source::Http { body, lease: Some(lease) };
-    Ok(Reply { status: head.status.as_u16(), headers, source })
+    Ok(Reply { status: head.status.as_u16(), headers, source, expected: prepared.expected })
 }
 
 async fn read(
@@ -169,13 +193,13 @@ async fn read(
     seen: &mut bool,
 ) -> Result<Opened, Failed> {
     let good = (200..300).contains(&reply.status);
-    match (good, question.chat.facts.stream, reply.headers.event_stream) {
+    match (good, question.stream(), reply.headers.event_stream) {
         (false, _, _) => Err(refusal(reply).await),
         (true, true, true) => {
             let quota = reply.headers.quota;
             let stream = Stream::open(reply, question, &attempt.clocks, sent_at, seen).await?;
             let answer = Answer::Stream(Box::new(stream));
-            Ok(Opened { answer, first_content_at: clock.now(), quota })
+            Ok(Opened { answer, lost: Vec::new(), first_content_at: clock.now(), quota })
         }
         (true, false, true) => {
             Err(Failed::new(FailureKind::Server, "a stream came where none was asked for"))
@@ -195,10 +219,13 @@ async fn refusal(mut reply: Reply) -> Failed {
     let mut seen = false;
     let body = timeout(ERROR_TIME, reply.source.whole(MAX_ERROR, &mut seen)).await;
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
-    let failure = error_answer(reply.status, &reply.headers, &body);
+    let failure = reply.expected.failure(reply.status, &reply.headers, &body);
     let detail = format!("status {}", reply.status);
-    let presentable = failure.kind == FailureKind::BadRequest && is_object(&body);
-    Failed { failure, given: presentable.then_some(body), detail }
+    let given = match failure.kind {
+        FailureKind::BadRequest => reply.expected.objection(reply.status, &body),
+        _ => None,
+    };
+    Failed { failure, given: given.map(|words| words.into_owned().into()), detail }
 }
 
 async fn whole(
@@ -209,14 +236,20 @@ async fn whole(
 ) -> Result<Opened, Failed> {
     let body = reply.source.whole(MAX_ANSWER, seen).await;
     let body = body.map_err(|detail| Failed::new(FailureKind::Server, detail))?;
-    let answer = whole_answer(reply.status, &reply.headers, &body).map_err(|failure| Failed {
+    let judged = reply.expected.whole(reply.status, &reply.headers, &body);
+    let answer = judged.map_err(|failure| Failed {
         failure,
         given: None,
         detail: "the body is no answer".into(),
     })?;
-    let usage = answer.usage_or_estimate(question.input_tokens());
-    let first_content_at = clock.now();
-    Ok(Opened { answer: Answer::Whole(body, usage), first_content_at, quota: answer.quota })
+    let usage = answer.usage_or_estimate(question.asked.input_tokens());
+    let body = answer.body.map_or(body, Bytes::from);
+    Ok(Opened {
+        answer: Answer::Whole(body, usage),
+        lost: Vec::new(),
+        first_content_at: clock.now(),
+        quota: answer.quota,
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pointsman_core::{
     Call, Config, DeploymentId, Loaded, Node, Notice, Protocol, Router, SecretRef, Timestamp,
 };
-use pointsman_wire::chat::{DEFAULT_BASE_URL, Target};
+use pointsman_wire::Target;
 
 /// The router, and where its deployments are.
 pub(crate) struct Engine {
@@ -83,7 +83,8 @@ impl Engine {
         let base_url = provider.and_then(|provider| provider.base_url.as_deref());
         let api_key = provider.and_then(|provider| provider.api_key.as_ref());
         make(&Target {
-            base_url: base_url.unwrap_or(DEFAULT_BASE_URL),
+            protocol: provider.map_or(Protocol::Openai, |provider| provider.protocol),
+            base_url,
             api_key: api_key.map(|key| key.expose()),
             headers: &headers,
             model: self.router.upstream_model(deployment, requested),

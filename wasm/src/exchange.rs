@@ -2,10 +2,11 @@
 //! this joins the two. The host moves bytes and keeps one timer.
 
 use pointsman_core::{
-    Action, AttemptNo, Call, Event, FailureKind, Outcome, Seed, Timestamp, Usage,
+    Action, Attempt, AttemptNo, Call, Event, Failure, FailureKind, Outcome, Seed, Timestamp, Usage,
 };
-use pointsman_wire::AnswerHeaders;
-use pointsman_wire::chat::{ChatBody, Progress, fault_reply, outcome_reply, read_chat};
+use pointsman_wire::{
+    AnswerHeaders, Endpoint, Progress, Question, Stamp, fault_reply, lost_header, outcome_reply,
+};
 
 use crate::dto::length;
 use crate::engine::Engine;
@@ -14,22 +15,15 @@ use crate::upstream::{News, Upstream};
 
 /// One client request that has become a call.
 pub(crate) struct Exchange {
-    asked: Asked,
+    question: Question,
+    bytes: Vec<u8>,
+    seed: Seed,
     call: Call,
     phase: Phase,
     /// The client has its status line.
     replied: bool,
-    /// A provider's own words about a request it called bad.
-    objection: Option<(u16, Vec<u8>)>,
-}
-
-/// What the client asked.
-struct Asked {
-    bytes: Vec<u8>,
-    body: ChatBody,
-    model: String,
-    stream: bool,
-    input_tokens: u64,
+    /// What the last attempt found wrong with the request, as a body for the client.
+    objection: Option<Vec<u8>>,
 }
 
 enum Phase {
@@ -39,27 +33,22 @@ enum Phase {
 }
 
 impl Exchange {
-    /// Begins a chat completion; without a call if the body cannot be read.
+    /// Begins a request that is routed; without a call if the body cannot be read.
     pub(crate) fn begin(
         engine: &mut Engine,
+        endpoint: Endpoint,
         bytes: Vec<u8>,
         seed: Seed,
         now: Timestamp,
     ) -> (Option<Self>, Step) {
-        let chat = match read_chat(&bytes) {
-            Ok(chat) => chat,
-            Err(fault) => return (None, Step::error(fault_reply(&fault), Vec::new())),
+        let dialect = endpoint.dialect();
+        let question = match Question::read(endpoint, &bytes) {
+            Ok(question) => question,
+            Err(fault) => return (None, Step::error(fault_reply(dialect, &fault), Vec::new())),
         };
-        let asked = Asked {
-            bytes,
-            body: chat.body,
-            model: chat.facts.model.clone(),
-            stream: chat.facts.stream,
-            input_tokens: chat.facts.input_tokens.saturating_add(chat.facts.tools_tokens),
-        };
-        let (call, action) = engine.router.begin(chat.facts, seed, now);
-        let mut exchange =
-            Self { asked, call, phase: Phase::Over, replied: false, objection: None };
+        let (call, action) = engine.router.begin(question.facts.clone(), seed, now);
+        let (phase, replied, objection) = (Phase::Over, false, None);
+        let mut exchange = Self { question, bytes, seed, call, phase, replied, objection };
         let step = exchange.follow(engine, action, now, Step::then(Then::End));
         (Some(exchange), step)
     }
@@ -78,9 +67,8 @@ impl Exchange {
     ) -> Step {
         let pairs = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         let headers = AnswerHeaders::read(pairs, now);
-        let relay = self.asked.stream.then(|| self.asked.body.relay());
         if let Phase::Flight(upstream) = &mut self.phase {
-            upstream.head(status, headers, relay);
+            upstream.head(status, headers, self.question.facts.stream);
         }
         Step::then(self.next(now))
     }
@@ -92,7 +80,7 @@ impl Exchange {
 
     /// The upstream's body has ended.
     pub(crate) fn ended(&mut self, engine: &mut Engine, now: Timestamp) -> Step {
-        let stream = self.asked.stream;
+        let stream = self.question.facts.stream;
         self.hear(engine, now, |upstream| upstream.ended(stream))
     }
 
@@ -163,9 +151,7 @@ impl Exchange {
                 step
             }
             News::Failed(failure, words) => {
-                if failure.kind == FailureKind::BadRequest {
-                    self.objection = failure.status.map(|status| (status, words));
-                }
+                self.objection = words.filter(|_| failure.kind == FailureKind::BadRequest);
                 let event = Event::Failed { attempt, failure, usage: self.usage_so_far() };
                 self.tell(engine, event, now)
             }
@@ -205,10 +191,12 @@ impl Exchange {
             upstream.committed = true;
             self.replied = true;
             let media_type =
-                if self.asked.stream { "text/event-stream" } else { "application/json" };
+                if self.question.facts.stream { "text/event-stream" } else { "application/json" };
             let mut headers = vec![("content-type".to_owned(), media_type.to_owned())];
             let status = upstream.status();
             headers.extend(engine.headers(&self.call, Some(upstream.attempt.deployment)));
+            headers
+                .extend(lost_header(&upstream.lost).map(|lost| ("x-pointsman-lost".into(), lost)));
             let mut step = Step::then(self.next(now));
             step.reply = Some(Reply { status, headers });
             return step;
@@ -239,31 +227,52 @@ impl Exchange {
             action = match action {
                 Action::Rank { .. } => self.resume(engine, Event::Declined, now),
                 Action::Claim(_) => self.resume(engine, Event::StoreDown, now),
+                Action::Send(attempt) => match self.send(engine, attempt, now) {
+                    Ok(then) => {
+                        step.then = then;
+                        break;
+                    }
+                    Err(failure) => {
+                        let event = Event::Failed { attempt: attempt.number, failure, usage: None };
+                        self.resume(engine, event, now)
+                    }
+                },
                 other => break self.carry_out(engine, other, now, &mut step),
             };
         }
         step
     }
 
+    /// Makes the request of an attempt.
+    ///
+    /// # Errors
+    /// This deployment's protocol cannot hold the request.
+    fn send(&mut self, engine: &Engine, attempt: Attempt, now: Timestamp) -> Result<Then, Failure> {
+        let nonce = self.seed.derive(attempt.number.number().into()).0;
+        let stamp = Stamp { nonce, created: now.as_micros() / 1_000_000 };
+        let (question, bytes) = (&self.question, &self.bytes);
+        let prepared = engine.request(attempt.deployment, &question.facts.model, |target| {
+            question.prepare(bytes, target, stamp, now)
+        });
+        let prepared = prepared.map_err(|refused| {
+            self.objection = Some(refused.reply(self.question.dialect()).body());
+            Failure::new(refused.kind())
+        })?;
+        let upstream = Upstream::new(attempt, prepared.expected, prepared.lost, now);
+        let within = length(upstream.within(now));
+        self.phase = Phase::Flight(Box::new(upstream));
+        let headers = prepared.head.headers.into_iter().map(|one| (one.name, one.value));
+        Ok(Then::Send {
+            method: prepared.head.method,
+            url: prepared.head.url,
+            headers: headers.collect(),
+            body: Bytes(prepared.body.to_vec(&self.bytes)),
+            within,
+        })
+    }
+
     fn carry_out(&mut self, engine: &mut Engine, action: Action, now: Timestamp, step: &mut Step) {
         match action {
-            Action::Send(attempt) => {
-                let upstream = Upstream::new(attempt, now);
-                let within = length(upstream.within(now));
-                self.phase = Phase::Flight(Box::new(upstream));
-                let asked = &self.asked;
-                step.then = engine.request(attempt.deployment, &asked.model, |target| {
-                    let head = pointsman_wire::chat::chat_head(target, asked.stream);
-                    let headers = head.headers.into_iter().map(|one| (one.name, one.value));
-                    Then::Send {
-                        method: head.method,
-                        url: head.url,
-                        headers: headers.collect(),
-                        body: Bytes(asked.body.rewrite(target).to_vec(&asked.bytes)),
-                        within,
-                    }
-                });
-            }
             Action::Wait { until, .. } => {
                 self.phase = Phase::Waiting { until };
                 step.then = self.next(now);
@@ -277,20 +286,23 @@ impl Exchange {
     fn finish(&mut self, engine: &Engine, outcome: &Outcome, now: Timestamp, step: &mut Step) {
         self.phase = Phase::Over;
         step.then = Then::End;
-        let Some(reply) = outcome_reply(outcome, &self.asked.model, now) else { return };
+        let (dialect, model) = (self.question.dialect(), &self.question.facts.model);
+        let Some(reply) = outcome_reply(dialect, outcome, model, now) else { return };
         if self.replied {
             step.chunk.0.extend_from_slice(&reply.stream_event());
             return;
         }
         let headers = engine.headers(&self.call, None);
-        let bad = matches!(
+        let at_fault = matches!(
             outcome,
-            Outcome::Exhausted { last, .. } if last.kind == FailureKind::BadRequest
+            Outcome::Exhausted { last, .. }
+                if matches!(last.kind, FailureKind::BadRequest | FailureKind::Untranslatable)
         );
-        *step = match self.objection.take() {
-            Some((status, words)) if bad => Step::json(status, headers, words),
-            _ => Step::error(reply, headers),
-        };
+        let words = self.objection.take().filter(|_| at_fault);
+        *step = Step::error(reply, headers);
+        if let Some(words) = words {
+            step.chunk = Bytes(words);
+        }
     }
 
     /// What the host does while nothing has changed.
@@ -311,7 +323,7 @@ impl Exchange {
 
     fn usage_so_far(&self) -> Option<Usage> {
         match &self.phase {
-            Phase::Flight(upstream) => upstream.usage_so_far(self.asked.input_tokens),
+            Phase::Flight(upstream) => upstream.usage_so_far(self.question.input_tokens()),
             Phase::Waiting { .. } | Phase::Over => None,
         }
     }

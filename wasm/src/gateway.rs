@@ -5,8 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use pointsman_core::{Seed, Timestamp};
-use pointsman_wire::chat::ErrorReply;
-use pointsman_wire::{model, models_list};
+use pointsman_wire::{Dialect, Endpoint, ErrorReply, model, models_list};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -152,28 +151,34 @@ fn open(
     seed: Seed,
     now: Timestamp,
 ) -> (Option<crate::exchange::Exchange>, Step) {
-    let error = |status, code, message: &str| {
-        (None, Step::error(ErrorReply::new(status, code, message), Vec::new()))
+    let error = |dialect, status, code, message: &str| {
+        (None, Step::error(ErrorReply::new(dialect, status, code, message), Vec::new()))
+    };
+    let endpoint = match Endpoint::read(method, path) {
+        Ok(endpoint) => endpoint,
+        Err(nowhere) => {
+            let message = format!("`{method} {path}` is not served here");
+            let (status, code) = match nowhere.method {
+                None => (404, "unsupported_endpoint"),
+                Some(_) => (405, "method_not_allowed"),
+            };
+            return error(nowhere.dialect, status, code, &message);
+        }
     };
     let limit = engine.config.server.max_body;
     if body.len() as u64 > limit {
         let message = format!("the body is larger than {limit} bytes");
-        return error(413, "request_too_large", &message);
+        return error(endpoint.dialect(), 413, "request_too_large", &message);
     }
-    match (method, path) {
-        ("POST", "/v1/chat/completions") => {
-            crate::exchange::Exchange::begin(engine, body, seed, now)
+    match endpoint {
+        Endpoint::Models => (None, Step::json(200, Vec::new(), models_list(engine.model_names()))),
+        Endpoint::Model(name) if engine.model_names().contains(&&*name) => {
+            (None, Step::json(200, Vec::new(), model(&name)))
         }
-        ("GET", "/v1/models") => {
-            (None, Step::json(200, Vec::new(), models_list(engine.model_names())))
+        Endpoint::Model(name) => {
+            let message = format!("the model `{name}` does not exist here");
+            error(Dialect::Chat, 404, "model_not_found", &message)
         }
-        ("GET", path) if path.starts_with("/v1/models/") => {
-            let name = path.trim_start_matches("/v1/models/");
-            if engine.model_names().contains(&name) {
-                return (None, Step::json(200, Vec::new(), model(name)));
-            }
-            error(404, "model_not_found", &format!("the model `{name}` does not exist here"))
-        }
-        _ => error(404, "unsupported_endpoint", &format!("`{method} {path}` is not served here")),
+        endpoint => crate::exchange::Exchange::begin(engine, endpoint, body, seed, now),
     }
 }

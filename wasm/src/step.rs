@@ -1,6 +1,6 @@
 //! What a JavaScript host is to do next for one client request.
 
-use pointsman_wire::chat::ErrorReply;
+use pointsman_wire::ErrorReply;
 use serde::{Serialize, Serializer};
 
 /// One step: bytes for the client, if any, and what to do after they are on their way.
@@ -76,7 +76,8 @@ impl Step {
 
     /// An error, and the end.
     pub(crate) fn error(reply: ErrorReply, further: Vec<(String, String)>) -> Self {
+        let body = reply.body();
         let headers = reply.headers.into_iter().map(|(name, value)| (name.to_owned(), value));
-        Self::json(reply.status, headers.chain(further).collect(), reply.body)
+        Self::json(reply.status, headers.chain(further).collect(), body)
     }
 }

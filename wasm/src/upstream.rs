@@ -1,10 +1,10 @@
 //! One attempt as its answer comes in: what of it may go to the client, and which clock runs.
 
 use core::time::Duration;
+use std::borrow::Cow;
 
 use pointsman_core::{Attempt, Failure, FailureKind, QuotaFacts, Timestamp, Usage};
-use pointsman_wire::AnswerHeaders;
-use pointsman_wire::chat::{Progress, Relay, whole_answer};
+use pointsman_wire::{AnswerHeaders, Expected, Progress, Relay};
 
 /// The largest whole answer, in bytes; a larger one is a fault of its sender.
 const MAX_ANSWER: usize = 64 << 20;
@@ -19,6 +19,9 @@ pub(crate) struct Upstream {
     last_byte_at: Timestamp,
     status: u16,
     headers: AnswerHeaders,
+    expected: Expected,
+    /// What the request lost in the provider's protocol.
+    pub(crate) lost: Vec<String>,
     body: Body,
 }
 
@@ -40,8 +43,8 @@ pub(crate) enum News {
     Progress(Progress, Vec<u8>),
     /// The whole answer.
     Whole { body: Vec<u8>, usage: Option<Usage> },
-    /// The attempt has failed; with the provider's own words, if it said any.
-    Failed(Failure, Vec<u8>),
+    /// The attempt has failed; with what the provider says of it, as a body for the client.
+    Failed(Failure, Option<Vec<u8>>),
 }
 
 /// The clock that runs.
@@ -54,7 +57,12 @@ enum Clock {
 
 impl Upstream {
     /// Sent just now.
-    pub(crate) fn new(attempt: Attempt, now: Timestamp) -> Self {
+    pub(crate) fn new(
+        attempt: Attempt,
+        expected: Expected,
+        lost: Vec<String>,
+        now: Timestamp,
+    ) -> Self {
         Self {
             attempt,
             committed: false,
@@ -62,17 +70,20 @@ impl Upstream {
             last_byte_at: now,
             status: 0,
             headers: AnswerHeaders::default(),
+            expected,
+            lost,
             body: Body::Nothing,
         }
     }
 
-    /// The head has come. `relay` is there if a stream was asked for.
-    pub(crate) fn head(&mut self, status: u16, headers: AnswerHeaders, relay: Option<Relay>) {
+    /// The head has come.
+    pub(crate) fn head(&mut self, status: u16, headers: AnswerHeaders, stream_asked: bool) {
         (self.status, self.headers) = (status, headers);
         let good = (200..300).contains(&status) && headers.event_stream;
-        self.body = match relay.filter(|_| good) {
-            Some(relay) => Body::Stream { relay: Box::new(relay), complete: false },
-            None => Body::Whole(Vec::new()),
+        self.body = if stream_asked && good {
+            Body::Stream { relay: Box::new(self.expected.relay()), complete: false }
+        } else {
+            Body::Whole(Vec::new())
         };
     }
 
@@ -103,11 +114,17 @@ impl Upstream {
             Body::Nothing => failed(FailureKind::Connect),
             Body::Whole(body) => {
                 let body = core::mem::take(body);
-                match whole_answer(self.status, &self.headers, &body) {
+                match self.expected.whole(self.status, &self.headers, &body) {
                     // A whole answer to a client that reads a stream is none.
                     Ok(_) if stream_asked => failed(FailureKind::Server),
-                    Ok(answer) => News::Whole { body, usage: answer.usage },
-                    Err(failure) => News::Failed(failure, body),
+                    Ok(answer) => {
+                        let (usage, body) = (answer.usage, answer.body.unwrap_or(body));
+                        News::Whole { body, usage }
+                    }
+                    Err(failure) => {
+                        let words = self.expected.objection(self.status, &body);
+                        News::Failed(failure, words.map(Cow::into_owned))
+                    }
                 }
             }
             Body::Stream { relay, .. } => {
@@ -197,5 +214,5 @@ impl Upstream {
 }
 
 fn failed(kind: FailureKind) -> News {
-    News::Failed(Failure::new(kind), Vec::new())
+    News::Failed(Failure::new(kind), None)
 }

@@ -3,21 +3,27 @@
 //!
 //! A host holds a client's request as bytes and goes through five steps, each a function here:
 //!
-//! 1. [`chat::read_chat`] checks the body in one pass and gives the facts for routing, and
-//!    where to cut. A body at fault never reaches a provider: [`chat::fault_reply`].
-//! 2. [`chat::ChatBody::rewrite`] makes the upstream's body: the client's own bytes, not copied,
-//!    with the few that must differ spliced in. [`chat::chat_head`] says where to send it.
+//! 1. [`Endpoint::read`] says what is asked for; [`Question::read`] checks the body in one pass and
+//!    gives the facts for routing. A body at fault never reaches a provider: [`fault_reply`].
+//! 2. [`Question::prepare`] makes the upstream's request: to a provider that speaks what the client
+//!    speaks the client's own bytes, not copied, with the few that must differ spliced in; to
+//!    another the same said in its protocol.
 //! 3. [`AnswerHeaders::read`] reads the headers of the answer.
-//! 4. [`chat::whole_answer`] judges an answer that is not streamed (and every error);
-//!    [`chat::Relay`] passes a stream on while it finds first content, usage, errors and the end.
-//! 5. [`chat::outcome_reply`] says in the client's protocol why there is no answer.
+//! 4. [`Expected::whole`] judges an answer that is not streamed, [`Expected::failure`] an error;
+//!    [`Relay`] passes a stream on while it finds first content, usage, errors and the end.
+//! 5. [`outcome_reply`] says in the client's protocol why there is no answer.
 //!
 //! Between a client and a provider of the same protocol every byte is kept that need not change.
 //! Whatever comes from outside is bounded and checked before it is believed.
 
-pub mod chat;
+mod asked;
+mod chat;
+mod dialect;
 mod duration;
+mod endpoint;
+mod expected;
 mod fault;
+mod generate;
 #[cfg(test)]
 mod golden;
 mod header;
@@ -29,15 +35,28 @@ mod messages;
 mod models;
 #[allow(dead_code, unused_imports)]
 mod neutral;
+mod provider;
+mod question;
+mod relay;
+mod reply;
+mod responses;
 mod splice;
 mod sse;
 mod swar;
+mod target;
 mod tokens;
 
+pub use dialect::Dialect;
+pub use endpoint::{Endpoint, Nowhere};
+pub use expected::{Expected, WholeAnswer};
 pub use fault::RequestFault;
 pub use header::{AnswerHeaders, Header};
 pub use json::JsonFault;
 pub use models::{model, models_list};
-pub use neutral::Stamp;
+pub use neutral::{Refused, Stamp, Untranslatable};
+pub use question::{Prepared, Question};
+pub use relay::{Progress, Relay};
+pub use reply::{ErrorReply, fault_reply, outcome_reply, refusal_reply};
 pub use splice::{Piece, Spliced};
+pub use target::{RequestHead, Target, default_base_url, lost_header};
 pub use tokens::estimate_tokens;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pointsman_core::{Capability, Needs, Request, Router, Seed, Trace};
-use pointsman_wire::chat::read_chat;
+use pointsman_wire::{Endpoint, Question};
 
 use super::{failed, load};
 use crate::cli::ExplainArgs;
@@ -52,8 +52,8 @@ fn request(args: &ExplainArgs) -> Result<Request, String> {
     let mut request = match &args.body {
         None => Request::default(),
         Some(path) => {
-            let chat = read_chat(&read_body(path)?).map_err(|fault| format!("--body: {fault}"))?;
-            chat.facts
+            let question = Question::read(Endpoint::Chat, &read_body(path)?);
+            question.map_err(|fault| format!("--body: {fault}"))?.facts
         }
     };
     if let Some(model) = &args.model {

@@ -39,7 +39,7 @@ class Engine {
     const { now, random } = this.#hosts;
     const body = await read(request, this.#core.maxBody);
     const { pathname } = new URL(request.url);
-    const exchange = this.#core.open(request.method, decodeURI(pathname), body, random(), now());
+    const exchange = this.#core.open(request.method, pathname, body, random(), now());
     return new Conversation(exchange, this.#hosts, this.#calls).run(request.signal);
   }
 

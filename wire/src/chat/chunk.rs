@@ -1,31 +1,26 @@
 //! One chunk of a streamed chat completion: is it content, and what else does it say.
 
-use pointsman_core::Usage;
-
 use super::usage::read_usage;
 use crate::json::{Broken, Kind, Skimmer};
-use crate::tokens::Estimate;
+use crate::relay::Chunk;
 
-/// What a chunk says.
-#[derive(Debug, Default)]
-pub(super) struct Chunk {
-    /// Something the user waits for: text, reasoning, refusal, a tool call's name or arguments,
-    /// media, or a finish reason.
-    pub(super) content: bool,
-    /// How many choices it speaks of.
-    pub(super) choices: usize,
-    /// One bit for each choice whose finish reason it gives.
-    pub(super) finished: u128,
-    pub(super) usage: Option<Usage>,
-    /// It carries an error in place of an answer.
-    pub(super) error: bool,
-    /// The output in it.
-    pub(super) output: Estimate,
+/// Reads one event's data.
+pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
+    if data.trim_ascii() == b"[DONE]" {
+        return Ok(Chunk { done: true, ..Chunk::default() });
+    }
+    let mut reader = Reader::default();
+    reader.read(data)?;
+    Ok(reader.chunk)
 }
 
-impl Chunk {
-    pub(super) fn read(data: &[u8]) -> Result<Self, Broken> {
-        let mut chunk = Self::default();
+#[derive(Default)]
+struct Reader {
+    chunk: Chunk,
+}
+
+impl Reader {
+    fn read(&mut self, data: &[u8]) -> Result<(), Broken> {
         let mut json = Skimmer::new(data);
         if json.kind()? != Kind::Object {
             return json.broken("an object");
@@ -36,12 +31,12 @@ impl Chunk {
                 "choices" if json.kind()? == Kind::Array => {
                     json.enter()?;
                     while json.next_element()? {
-                        chunk.choice(&mut json)?;
+                        self.choice(&mut json)?;
                     }
                 }
-                "usage" => chunk.usage = read_usage(&mut json)?,
+                "usage" => self.chunk.usage = read_usage(&mut json)?,
                 "error" => {
-                    chunk.error = json.kind()? != Kind::Null;
+                    self.chunk.error = json.kind()? != Kind::Null;
                     json.skip()?;
                 }
                 _ => {
@@ -49,13 +44,12 @@ impl Chunk {
                 }
             }
         }
-        json.end()?;
-        Ok(chunk)
+        json.end()
     }
 
     fn choice(&mut self, json: &mut Skimmer<'_>) -> Result<(), Broken> {
-        let place = self.choices;
-        self.choices += 1;
+        let place = self.chunk.choices;
+        self.chunk.choices += 1;
         if json.kind()? != Kind::Object {
             json.skip()?;
             return Ok(());
@@ -77,8 +71,8 @@ impl Chunk {
             }
         }
         if finished {
-            self.content = true;
-            self.finished |= bit(index);
+            self.chunk.content = true;
+            self.chunk.finished |= bit(index);
         }
         Ok(())
     }
@@ -132,15 +126,15 @@ impl Chunk {
     /// Every string in the value that comes next is output, and a non-empty one is content.
     fn strings(&mut self, json: &mut Skimmer<'_>) -> Result<(), Broken> {
         json.walk(&mut |text| {
-            self.content |= !text.is_empty();
-            self.output.add_string(text);
+            self.chunk.content |= !text.is_empty();
+            self.chunk.output.add_string(text);
         })?;
         Ok(())
     }
 
     /// Media are content; how many tokens they are cannot be told from their bytes.
     fn media(&mut self, json: &mut Skimmer<'_>) -> Result<(), Broken> {
-        json.walk(&mut |text| self.content |= !text.is_empty())?;
+        json.walk(&mut |text| self.chunk.content |= !text.is_empty())?;
         Ok(())
     }
 }

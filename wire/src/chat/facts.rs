@@ -4,7 +4,7 @@ use pointsman_core::{Needs, Request};
 
 use super::fields::{flag, list, object, whole_number};
 use super::messages::{Messages, read_messages};
-use super::rewrite::ChatBody;
+use crate::asked::Asked;
 use crate::fault::{Flaw, RequestFault, wrong};
 use crate::json::{Kind, Skimmer, Span};
 use crate::splice::Edit;
@@ -13,21 +13,12 @@ use crate::tokens::estimate_tokens;
 /// Longer names than this are nobody's, and names go into logs and errors.
 const MAX_MODEL_NAME: usize = 256;
 
-/// A chat completion request: what the router is asked, and what the upstream's body is made of.
-#[derive(Clone, Debug)]
-pub struct ChatRequest {
-    /// For [`Router::begin`](pointsman_core); the host adds what headers and keys say.
-    pub facts: Request,
-    /// For the upstream.
-    pub body: ChatBody,
-}
-
 /// Reads the body of a `POST /v1/chat/completions`. All of it is checked to be JSON; members that
 /// routing does not use are otherwise the provider's to judge.
 ///
 /// # Errors
 /// The first fault, with its place.
-pub fn read_chat(body: &[u8]) -> Result<ChatRequest, RequestFault> {
+pub(crate) fn read_facts(body: &[u8]) -> Result<(Request, Asked), RequestFault> {
     let mut top = TopLevel::default();
     top.read(body).map_err(|flaw| flaw.locate(body))?;
     let Some(model) = top.model else {
@@ -43,7 +34,7 @@ pub fn read_chat(body: &[u8]) -> Result<ChatRequest, RequestFault> {
         json_schema: top.schema.some,
         web_search: top.web_search,
     };
-    let body = ChatBody {
+    let asked = Asked {
         length: body.len(),
         model: model.clone(),
         model_spans: top.model_spans,
@@ -63,7 +54,7 @@ pub fn read_chat(body: &[u8]) -> Result<ChatRequest, RequestFault> {
         session: top.session,
         ..Request::default()
     };
-    Ok(ChatRequest { facts, body })
+    Ok((facts, asked))
 }
 
 /// The members that matter. Of a repeated one the last counts, as for most parsers.
@@ -266,7 +257,7 @@ mod tests {
     use super::*;
 
     fn facts(body: &str) -> Request {
-        read_chat(body.as_bytes()).unwrap().facts
+        read_facts(body.as_bytes()).unwrap().0
     }
 
     /// The facts of a request with these members beside model and messages.
@@ -275,7 +266,7 @@ mod tests {
     }
 
     fn fault(body: &str) -> String {
-        read_chat(body.as_bytes()).unwrap_err().to_string()
+        read_facts(body.as_bytes()).unwrap_err().to_string()
     }
 
     #[test]

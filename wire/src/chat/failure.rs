@@ -4,39 +4,19 @@
 //! what a client could write into one must never open a breaker for everybody else: patterns that
 //! put blame on the deployment count only where the message begins.
 
-use pointsman_core::{Failure, FailureKind};
+use pointsman_core::FailureKind;
 
-use crate::header::AnswerHeaders;
+use crate::dialect::Verdict;
 use crate::json::{Broken, Kind, Skimmer};
 
-/// The failure that an answer with this status and body is.
-pub fn error_answer(status: u16, headers: &AnswerHeaders, body: &[u8]) -> Failure {
-    let (kind, status) = read_kind(status, body);
-    let AnswerHeaders { retry_after, quota, .. } = *headers;
-    Failure { kind, retry_after, status: Some(status), quota }
-}
-
-/// Whether a body is one whole JSON object, as every client of this protocol expects of an error.
-pub fn is_object(body: &[u8]) -> bool {
-    let mut json = Skimmer::new(body);
-    let mut whole = || {
-        let object = json.kind()? == Kind::Object;
-        json.skip()?;
-        json.end()?;
-        Ok::<_, Broken>(object)
-    };
-    whole().unwrap_or(false)
-}
-
-/// The kind that an error body names, and the status it stands for: the answer's own, or, of an
-/// error inside a 200, the one in the body.
-pub(super) fn read_kind(status: u16, body: &[u8]) -> (FailureKind, u16) {
+/// What an error body says.
+pub(crate) fn classify(status: u16, body: &[u8]) -> Verdict {
     let error = ErrorBody::read(body);
     let status = match (status, error.status) {
         (200..300, Some(inner)) => inner,
         _ => status,
     };
-    (error.kind(status), status)
+    Verdict::new(error.kind(status), status)
 }
 
 /// What is said about an error, under the names that OpenAI and those who copy it use.
@@ -194,7 +174,7 @@ mod tests {
     use super::*;
 
     fn kind(status: u16, body: &str) -> FailureKind {
-        error_answer(status, &AnswerHeaders::default(), body.as_bytes()).kind
+        classify(status, body.as_bytes()).kind
     }
 
     fn says(status: u16, message: &str) -> FailureKind {
@@ -202,14 +182,6 @@ mod tests {
             status,
             &format!(r#"{{"error":{{"message":"{message}","type":"invalid_request_error"}}}}"#),
         )
-    }
-
-    #[test]
-    fn only_a_whole_object_is_one() {
-        assert!(is_object(br#"{"error":{"message":"no"}}"#));
-        for body in [&b"<html>no</html>"[..], b"", b"[]", br#""no""#, br#"{"error":"#, b"{} {}"] {
-            assert!(!is_object(body), "{}", String::from_utf8_lossy(body));
-        }
     }
 
     #[test]

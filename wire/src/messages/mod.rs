@@ -1,6 +1,7 @@
 //! Anthropic's protocol: messages, plain and streamed, and the counting of tokens.
 
 mod citation;
+mod error;
 mod finish;
 mod model;
 mod read_answer;
@@ -17,6 +18,7 @@ mod write_thinking;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use error::{error_body, error_event};
 pub(crate) use read_answer::read_answer;
 pub(crate) use read_events::{EventReader, Malformed};
 pub(crate) use read_request::read_request;

@@ -21,6 +21,7 @@ pub(crate) use answer::{Answer, Choice, Finish, Logprob};
 pub(crate) use event::{Block, Delta, Event};
 pub(crate) use part::{Cache, Citation, Media, Part, Source, data_url};
 pub(crate) use request::{
-    Effort, Format, Hint, Refused, Request, Role, Sampling, Thinking, Tool, ToolChoice, Turn,
-    Untranslatable, WriteFor, Written,
+    Effort, Format, Hint, Request, Role, Sampling, Thinking, Tool, ToolChoice, Turn, WriteFor,
+    Written,
 };
+pub use request::{Refused, Untranslatable};

@@ -1,5 +1,7 @@
 //! A request for an answer to a conversation.
 
+use core::fmt;
+
 use super::part::{Cache, Part};
 use crate::fault::RequestFault;
 
@@ -173,16 +175,22 @@ pub(crate) struct WriteFor<'t> {
 
 /// What the target's protocol cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Untranslatable {
+pub struct Untranslatable {
     /// The member of the client's request.
-    pub(crate) path: String,
+    pub path: String,
     /// Why not, such as `has no place in Anthropic's protocol`.
-    pub(crate) why: &'static str,
+    pub why: &'static str,
+}
+
+impl fmt::Display for Untranslatable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {}", self.path, self.why)
+    }
 }
 
 /// Why a request cannot be said in another protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub enum Refused {
     /// It is not what its own protocol demands: nobody can serve it.
     Fault(RequestFault),
     /// Another target may be able to.

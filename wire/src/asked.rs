@@ -1,45 +1,43 @@
-//! The upstream's body, made from the client's: the same bytes but for what must change.
+//! The client's body as it goes on to a provider of the same protocol: the same bytes but for what
+//! must change.
 
-use super::head::Target;
-use super::relay::Relay;
 use crate::json::{Span, write_string};
 use crate::splice::{Edit, Spliced};
 
 /// How the upstream's body differs from the client's, and what its answer will be like. Holds
 /// places in the body, not the body.
-#[derive(Clone, Debug)]
-pub struct ChatBody {
-    pub(super) length: usize,
-    pub(super) model: String,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    pub(crate) length: usize,
+    /// The name the client sent.
+    pub(crate) model: String,
     /// Every occurrence: which of two a provider believes is not for us to say.
-    pub(super) model_spans: Vec<Span>,
-    pub(super) stream: bool,
-    pub(super) choices: u64,
-    pub(super) usage_asked: bool,
-    pub(super) usage_edits: Vec<Edit>,
+    pub(crate) model_spans: Vec<Span>,
+    pub(crate) stream: bool,
+    /// How many answers are asked for.
+    pub(crate) choices: u64,
+    /// Whether usage is asked for at the end of a stream, or comes unasked.
+    pub(crate) usage_asked: bool,
+    /// What to change in a stream's request so that it is.
+    pub(crate) usage_edits: Vec<Edit>,
 }
 
-impl ChatBody {
-    /// The body to send to `target`: its name for the model, and, in a stream, a request for
-    /// usage if the client made none. The pieces refer to the body that was read.
-    pub fn rewrite(&self, target: &Target<'_>) -> Spliced {
+impl Asked {
+    /// The body for a provider that calls the model `model`: that name, and, in a stream, a request
+    /// for usage if the client made none.
+    pub(crate) fn rewrite(&self, model: &str) -> Spliced {
         let mut edits = Vec::new();
         if self.stream {
             edits.extend_from_slice(&self.usage_edits);
         }
         // A name that is right stays as it is written, escapes and all.
-        if self.model != target.model || self.model_spans.len() > 1 {
+        if self.model != model || self.model_spans.len() > 1 {
             let mut name = Vec::new();
-            write_string(&mut name, target.model);
+            write_string(&mut name, model);
             let replace = |at: &Span| Edit { at: at.clone(), text: name.clone() };
             edits.extend(self.model_spans.iter().map(replace));
         }
         Spliced::new(self.length, edits)
-    }
-
-    /// The relay for the streamed answer to this request.
-    pub fn relay(&self) -> Relay {
-        Relay::new(self.choices, !self.usage_asked)
     }
 }
 
@@ -47,19 +45,18 @@ impl ChatBody {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::read_chat;
     use super::*;
+    use crate::chat::read_facts;
     use crate::splice::Piece;
 
     const ASK: &str = r#""stream_options":{"include_usage":true}"#;
 
-    fn target(model: &str) -> Target<'_> {
-        Target { base_url: "", api_key: None, headers: &[], model }
+    fn asked(body: &str) -> Asked {
+        read_facts(body.as_bytes()).unwrap().1
     }
 
     fn rewrite(body: &str, model: &str) -> String {
-        let chat = read_chat(body.as_bytes()).unwrap();
-        let spliced = chat.body.rewrite(&target(model));
+        let spliced = asked(body).rewrite(model);
         let whole = spliced.to_vec(body.as_bytes());
         assert_eq!(whole.len(), spliced.len());
         assert!(spliced.slices(body.as_bytes()).all(|piece| !piece.is_empty()));
@@ -93,7 +90,7 @@ mod tests {
     #[test]
     fn a_right_name_stays_as_it_is_written() {
         let body = r#"{"model":"gpt\u002d4o","messages":[]}"#;
-        let spliced = read_chat(body.as_bytes()).unwrap().body.rewrite(&target("gpt-4o"));
+        let spliced = asked(body).rewrite("gpt-4o");
         assert_eq!(spliced.pieces(), [Piece::Original(0..body.len())]);
     }
 
@@ -101,7 +98,7 @@ mod tests {
     fn the_messages_are_not_copied() {
         let body = format!(r#"{{"messages":["{}"],"model":"m"}}"#, "x".repeat(10_000));
         let body = body.replace("[\"", "[{\"content\":\"").replace("\"]", "\"}]");
-        let spliced = read_chat(body.as_bytes()).unwrap().body.rewrite(&target("other"));
+        let spliced = asked(&body).rewrite("other");
         let inserted = |piece: &Piece| match piece {
             Piece::Inserted(bytes) => bytes.len(),
             Piece::Original(_) => 0,
@@ -132,8 +129,7 @@ mod tests {
         ] {
             let body = |members: &str| format!(r#"{{"model":"m",{members},"messages":[]}}"#);
             assert_eq!(rewrite(&body(before), "m"), body(&after));
-            let chat = read_chat(body(before).as_bytes()).unwrap();
-            assert!(!chat.body.usage_asked);
+            assert!(!asked(&body(before)).usage_asked);
         }
     }
 
@@ -197,7 +193,7 @@ mod tests {
 
         #[test]
         fn no_bytes_can_break_it(bytes: Vec<u8>) {
-            let _ = read_chat(&bytes);
+            let _ = read_facts(&bytes);
         }
     }
 }

@@ -1,0 +1,228 @@
+//! What is to be made of one attempt's answer: who speaks what on either side.
+
+use std::borrow::Cow;
+
+use pointsman_core::{Failure, FailureKind, QuotaFacts, Usage};
+
+use crate::dialect::{Dialect, Verdict};
+use crate::header::AnswerHeaders;
+use crate::json::{Broken, Json, Kind, Skimmer};
+use crate::relay::Relay;
+use crate::reply::ErrorReply;
+use crate::tokens::Estimate;
+
+/// What is to be made of one attempt's answer.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    /// What the client speaks.
+    pub(crate) client: Dialect,
+    /// What the provider speaks.
+    pub(crate) provider: Dialect,
+    /// How many answers were asked for.
+    pub(crate) choices: u64,
+    /// Whether the client itself asked for the usage at the end of a stream.
+    pub(crate) usage_asked: bool,
+}
+
+/// A whole answer that is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WholeAnswer {
+    /// What the provider says it used, if it does.
+    pub usage: Option<Usage>,
+    /// Estimated output tokens, for an answer that does not.
+    pub output_estimate: u64,
+    /// What the headers say about the quota.
+    pub quota: Option<QuotaFacts>,
+    /// The answer in the client's protocol; `None`: the bytes as they came.
+    pub body: Option<Vec<u8>>,
+}
+
+/// What a whole body amounts to.
+#[derive(Debug, Default)]
+pub(crate) struct Whole {
+    /// There is an answer in it.
+    pub(crate) answered: bool,
+    pub(crate) usage: Option<Usage>,
+    /// It carries an error in place of an answer.
+    pub(crate) error: bool,
+    pub(crate) output: Estimate,
+}
+
+impl WholeAnswer {
+    /// The usage reported, else what the answer is reckoned to have used.
+    pub fn usage_or_estimate(&self, input_tokens: u64) -> Usage {
+        let output = self.output_estimate;
+        let estimate = Usage { input: input_tokens, output, estimated: true, ..Usage::default() };
+        self.usage.unwrap_or(estimate)
+    }
+}
+
+impl Expected {
+    /// The relay for a streamed answer.
+    pub fn relay(&self) -> Relay {
+        Relay::new(self.provider, self.choices, !self.usage_asked)
+    }
+
+    /// What a whole answer is, from its status, headers and body.
+    ///
+    /// # Errors
+    /// The failure it is: any status but 2xx, a 2xx with an error inside, or one that is no answer.
+    pub fn whole(
+        &self,
+        status: u16,
+        headers: &AnswerHeaders,
+        body: &[u8],
+    ) -> Result<WholeAnswer, Failure> {
+        if !(200..300).contains(&status) {
+            return Err(self.failure(status, headers, body));
+        }
+        let malformed = || failure(Verdict::new(FailureKind::Server, status), headers);
+        let whole = self.provider.judge_whole(body).map_err(|_| malformed())?;
+        if whole.error {
+            return Err(self.failure(status, headers, body));
+        }
+        if !whole.answered {
+            return Err(malformed());
+        }
+        let output_estimate = whole.output.tokens();
+        Ok(WholeAnswer { usage: whole.usage, output_estimate, quota: headers.quota, body: None })
+    }
+
+    /// The failure that an answer with this status and body is.
+    pub fn failure(&self, status: u16, headers: &AnswerHeaders, body: &[u8]) -> Failure {
+        failure(self.provider.classify(status, body), headers)
+    }
+
+    /// What the provider itself says about a bad request: its body if the client's library can read
+    /// that, else its message in the client's protocol.
+    pub fn objection<'a>(&self, status: u16, body: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        if self.client == self.provider {
+            return is_object(body).then_some(Cow::Borrowed(body));
+        }
+        let body = Json::parse(body).ok()?;
+        let message =
+            [&["error", "message"][..], &["message"]].iter().find_map(|path| body.at(path));
+        let message: String = message?.text()?.chars().take(MAX_MESSAGE).collect();
+        let code = FailureKind::BadRequest.name();
+        Some(Cow::Owned(ErrorReply::new(self.client, status, code, &message).body()))
+    }
+}
+
+/// Of a provider's message no more is passed on, in characters.
+const MAX_MESSAGE: usize = 2_000;
+
+fn failure(verdict: Verdict, headers: &AnswerHeaders) -> Failure {
+    Failure {
+        kind: verdict.kind,
+        retry_after: headers.retry_after.or(verdict.retry_after),
+        status: Some(verdict.status),
+        quota: headers.quota,
+    }
+}
+
+/// Whether a body is one whole JSON object.
+fn is_object(body: &[u8]) -> bool {
+    let mut json = Skimmer::new(body);
+    let mut whole = || {
+        let object = json.kind()? == Kind::Object;
+        json.skip()?;
+        json.end()?;
+        Ok::<_, Broken>(object)
+    };
+    whole().unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHAT: Expected =
+        Expected { client: Dialect::Chat, provider: Dialect::Chat, choices: 1, usage_asked: false };
+
+    fn judge(status: u16, body: &str) -> Result<WholeAnswer, FailureKind> {
+        CHAT.whole(status, &AnswerHeaders::default(), body.as_bytes()).map_err(|f| f.kind)
+    }
+
+    #[test]
+    fn a_completion_is_an_answer() {
+        let body = r#"{"id":"x","choices":[{"index":0,"message":{"role":"assistant",
+            "content":"Hello there"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,
+            "completion_tokens":12,"prompt_tokens_details":{"cached_tokens":4,"audio_tokens":0},
+            "completion_tokens_details":{"reasoning_tokens":5}},"error":null}"#;
+        let usage =
+            Usage { input: 9, cached_input: 4, output: 12, reasoning: 5, ..Usage::default() };
+        let answer = judge(200, body).unwrap();
+        assert_eq!(answer.usage, Some(usage));
+        assert_eq!(answer.usage_or_estimate(1), usage);
+    }
+
+    #[test]
+    fn without_usage_there_is_an_estimate() {
+        let body = r#"{"choices":[{"message":{"content":"one two three four"}}],"usage":null}"#;
+        let answer = judge(200, body).unwrap();
+        assert_eq!(answer.usage, None);
+        let usage = answer.usage_or_estimate(7);
+        assert!(usage.estimated && usage.input == 7 && (3..8).contains(&usage.output), "{usage:?}");
+    }
+
+    #[test]
+    fn what_is_no_completion_is_a_failure() {
+        for body in [
+            "",
+            "<html>",
+            "{}",
+            "[]",
+            "null",
+            r#"{"choices":[]}"#,
+            r#"{"choices":[7]}"#,
+            r#"{"choices":{}}"#,
+            r#"{"choices":[{"message":{}}]"#,
+            r#"{"choices":[{"message":{}}]} x"#,
+        ] {
+            assert_eq!(judge(200, body), Err(FailureKind::Server), "{body}");
+        }
+    }
+
+    #[test]
+    fn an_error_inside_a_200_is_the_failure_it_names() {
+        for (body, kind) in [
+            (r#"{"error":{"code":"insufficient_quota"}}"#, FailureKind::QuotaExhausted),
+            (r#"{"error":{"code":429,"message":"slow down"}}"#, FailureKind::RateLimited),
+            (r#"[{"error":{"code":503}}]"#, FailureKind::Overloaded),
+            (r#"{"error":{"message":"boom"},"choices":[{}]}"#, FailureKind::Server),
+            (r#"{"error":"boom"}"#, FailureKind::Server),
+        ] {
+            assert_eq!(judge(200, body), Err(kind), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_failure_carries_what_the_headers_say() {
+        let retry_after = Some(core::time::Duration::from_secs(2));
+        let quota = Some(QuotaFacts { requests_left: Some(0), ..QuotaFacts::default() });
+        let headers = AnswerHeaders { retry_after, quota, event_stream: false };
+        let failure = CHAT.whole(429, &headers, b"").unwrap_err();
+        let kind = FailureKind::RateLimited;
+        assert_eq!(failure, Failure { kind, retry_after, status: Some(429), quota });
+    }
+
+    #[test]
+    fn only_a_whole_object_is_one() {
+        assert!(is_object(br#"{"error":{"message":"no"}}"#));
+        for body in [&b"<html>no</html>"[..], b"", b"[]", br#""no""#, br#"{"error":"#, b"{} {}"] {
+            assert!(!is_object(body), "{}", String::from_utf8_lossy(body));
+        }
+    }
+
+    #[test]
+    fn an_objection_is_passed_on_in_words_the_client_understands() {
+        let body = br#"{"type":"error","error":{"message":"max_tokens: too large","type":"x"}}"#;
+        assert_eq!(CHAT.objection(400, body).as_deref(), Some(&body[..]));
+        let across = Expected { client: Dialect::Messages, ..CHAT };
+        let said = across.objection(400, br#"{"error":{"message":"no such tool"}}"#).unwrap();
+        let said = String::from_utf8(said.into_owned()).unwrap();
+        assert!(said.starts_with(r#"{"type":"error""#) && said.contains("no such tool"), "{said}");
+        assert_eq!(across.objection(400, b"<html>"), None);
+        assert_eq!(CHAT.objection(400, b"<html>"), None);
+    }
+}

@@ -1,0 +1,24 @@
+//! What one event of a provider's stream amounts to.
+
+use pointsman_core::Usage;
+
+use crate::tokens::Estimate;
+
+/// What one event of a provider's stream amounts to.
+#[derive(Debug, Default)]
+pub(crate) struct Chunk {
+    /// Something the user waits for: text, reasoning, refusal, a tool call's name or arguments,
+    /// media, or a finish reason.
+    pub(crate) content: bool,
+    /// How many choices it speaks of.
+    pub(crate) choices: usize,
+    /// One bit for each choice whose finish reason it gives.
+    pub(crate) finished: u128,
+    pub(crate) usage: Option<Usage>,
+    /// It carries an error in place of an answer.
+    pub(crate) error: bool,
+    /// Nothing follows.
+    pub(crate) done: bool,
+    /// The output in it.
+    pub(crate) output: Estimate,
+}

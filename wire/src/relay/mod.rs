@@ -1,0 +1,306 @@
+//! The streamed answer on its way through: what goes on to the client, and what it says.
+//!
+//! Between two that speak the same, frames go on as they came, byte for byte. Two things are held
+//! back: everything before the first content, because until then another deployment may still
+//! answer; and the frame with the usage we asked for in the client's place.
+
+mod chunk;
+#[cfg(test)]
+mod tests;
+
+use pointsman_core::{Failure, FailureKind, Usage};
+
+pub(crate) use chunk::Chunk;
+
+use crate::dialect::{Dialect, Verdict};
+use crate::sse::{Cut, Event, Frames};
+use crate::tokens::Estimate;
+
+/// A stream that says this much without a word of content never will.
+const MAX_HELD: usize = 1024 * 1024;
+
+/// What a piece of the stream, or its end, brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The first content came; true once. What is in `out` begins with all that was held back.
+    pub first_content: bool,
+    /// The attempt has failed; told once. What `out` holds came before. After a `first_content` in
+    /// the same piece it failed behind it.
+    pub failure: Option<Failure>,
+    /// Every choice has given its finish reason: nothing is missing even if no `[DONE]` comes.
+    pub complete: bool,
+    /// The terminal event has come. What follows is dropped.
+    pub done: bool,
+}
+
+/// Relays the stream of one attempt.
+#[derive(Debug)]
+pub struct Relay {
+    frames: Frames,
+    reading: Reading,
+}
+
+impl Relay {
+    /// For what a provider says in `dialect` to a request for `choices` answers; with
+    /// `withhold_usage` the frame that carries nothing but usage is kept from the client.
+    pub(crate) fn new(dialect: Dialect, choices: u64, withhold_usage: bool) -> Self {
+        let reading = Reading {
+            dialect,
+            phase: Phase::Start,
+            held: Vec::new(),
+            scratch: Vec::new(),
+            forwarded_last: false,
+            content_seen: false,
+            withhold_usage,
+            choices: u32::try_from(choices).unwrap_or(u32::MAX),
+            finished: 0,
+            usage: None,
+            output: Estimate::default(),
+        };
+        Self { frames: Frames::new(), reading }
+    }
+
+    /// Takes the next bytes, cut anywhere, and appends to `out` what may go on to the client.
+    pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) -> Progress {
+        let before = self.reading.mark();
+        let mut rest = chunk;
+        if let Some(feed) = self.frames.late_feed(&mut rest) {
+            self.reading.late_feed(feed, out);
+        }
+        while !self.reading.phase.is_over() {
+            let Ok(Cut { frame, taken }) = self.frames.next(rest) else {
+                self.reading.fail(SERVER);
+                break;
+            };
+            let Some(frame) = frame else { break };
+            self.reading.frame(frame, out);
+            rest = rest.get(taken..).unwrap_or_default();
+        }
+        self.reading.progress(before)
+    }
+
+    /// The provider has closed the stream. A last frame that lacks only its blank line is given one, and
+    /// a stream that is complete but for its terminal event gets that; any other stream without one
+    /// was cut.
+    pub fn end(&mut self, out: &mut Vec<u8>) -> Progress {
+        let before = self.reading.mark();
+        if !self.reading.phase.is_over() {
+            let mut last = self.frames.take_partial();
+            last.extend_from_slice(b"\n\n");
+            self.reading.last_frame(&last, out);
+        }
+        if !self.reading.phase.is_over() {
+            if self.reading.is_complete() {
+                out.extend_from_slice(self.reading.dialect.closing());
+                self.reading.phase = Phase::Done;
+            } else {
+                self.reading.fail(SERVER);
+            }
+        }
+        self.reading.progress(before)
+    }
+
+    /// The usage the provider reported so far; the last report counts.
+    pub fn usage(&self) -> Option<Usage> {
+        self.reading.usage
+    }
+
+    /// The usage reported, else what was received is reckoned to be.
+    pub fn usage_or_estimate(&self, input_tokens: u64) -> Usage {
+        let output = self.reading.output.tokens();
+        let estimate = Usage { input: input_tokens, output, estimated: true, ..Usage::default() };
+        self.reading.usage.unwrap_or(estimate)
+    }
+}
+
+/// How far the stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing has come, so a byte order mark may.
+    Start,
+    /// No content yet: everything is held.
+    Waiting,
+    Flowing,
+    Done,
+    Failed(Failure),
+}
+
+impl Phase {
+    fn is_over(self) -> bool {
+        matches!(self, Self::Done | Self::Failed(_))
+    }
+}
+
+/// Everything but the cutting into frames.
+#[derive(Debug)]
+struct Reading {
+    /// What the provider speaks.
+    dialect: Dialect,
+    phase: Phase,
+    held: Vec<u8>,
+    scratch: Vec<u8>,
+    /// Whether the last frame went on, or was at least held.
+    forwarded_last: bool,
+    content_seen: bool,
+    withhold_usage: bool,
+    choices: u32,
+    /// One bit for each choice that has given its finish reason.
+    finished: u128,
+    usage: Option<Usage>,
+    output: Estimate,
+}
+
+/// What is to become of a frame.
+enum Fate {
+    Forward,
+    Content,
+    Withhold,
+    Done,
+    Fail(Verdict),
+}
+
+/// What is no stream of its protocol.
+const SERVER: Verdict = Verdict::new(FailureKind::Server, 200);
+
+impl Reading {
+    fn frame(&mut self, frame: &[u8], out: &mut Vec<u8>) {
+        let mut text = frame;
+        if self.phase == Phase::Start {
+            self.phase = Phase::Waiting;
+            text = frame.strip_prefix(b"\xef\xbb\xbf").unwrap_or(frame);
+        }
+        // Taken out for the time being, so that the event may borrow it beside `self`.
+        let mut scratch = core::mem::take(&mut self.scratch);
+        let event = Event::read(text, &mut scratch);
+        let fate = self.judge(&event);
+        self.scratch = scratch;
+        self.apply(fate, frame, out);
+    }
+
+    /// A frame without its blank line counts if it is whole; half of one is a cut.
+    fn last_frame(&mut self, frame: &[u8], out: &mut Vec<u8>) {
+        let text = frame.strip_prefix(b"\xef\xbb\xbf").unwrap_or(frame);
+        let mut scratch = Vec::new();
+        let event = Event::read(text, &mut scratch);
+        let judge = |data| self.dialect.judge(event.name, data);
+        if event.data.is_some_and(|data| judge(data).is_ok()) {
+            self.frame(frame, out);
+        }
+    }
+
+    fn judge(&mut self, event: &Event<'_>) -> Fate {
+        let Some(data) = event.data.filter(|data| !data.is_empty()) else {
+            return Fate::Forward;
+        };
+        if event.name == b"error" {
+            return Fate::Fail(self.dialect.classify(200, data));
+        }
+        let Ok(chunk) = self.dialect.judge(event.name, data) else {
+            return Fate::Fail(SERVER);
+        };
+        if chunk.error {
+            return Fate::Fail(self.dialect.classify(200, data));
+        }
+        self.finished |= chunk.finished;
+        self.output.add(chunk.output);
+        self.usage = chunk.usage.or(self.usage);
+        if chunk.done {
+            // Without content this is the streamed form of an empty answer.
+            let empty = self.phase == Phase::Waiting && !chunk.content;
+            return if empty { Fate::Fail(SERVER) } else { Fate::Done };
+        }
+        if chunk.content {
+            Fate::Content
+        } else if self.withhold_usage && chunk.usage.is_some() && chunk.choices == 0 {
+            Fate::Withhold
+        } else {
+            Fate::Forward
+        }
+    }
+
+    fn apply(&mut self, fate: Fate, frame: &[u8], out: &mut Vec<u8>) {
+        self.forwarded_last = true;
+        match fate {
+            Fate::Forward if self.phase == Phase::Waiting => self.hold(frame),
+            Fate::Forward => out.extend_from_slice(frame),
+            Fate::Content => {
+                self.let_go(out);
+                out.extend_from_slice(frame);
+            }
+            Fate::Done => {
+                self.let_go(out);
+                out.extend_from_slice(frame);
+                self.phase = Phase::Done;
+            }
+            Fate::Withhold => self.forwarded_last = false,
+            Fate::Fail(verdict) => self.fail(verdict),
+        }
+    }
+
+    /// Content has come: what was held goes first.
+    fn let_go(&mut self, out: &mut Vec<u8>) {
+        if self.phase == Phase::Waiting {
+            self.phase = Phase::Flowing;
+            self.content_seen = true;
+            // Not needed again: let its memory go.
+            out.append(&mut core::mem::take(&mut self.held));
+        }
+    }
+
+    fn late_feed(&mut self, feed: &[u8], out: &mut Vec<u8>) {
+        if !self.forwarded_last {
+            return;
+        }
+        if self.phase == Phase::Waiting { self.hold(feed) } else { out.extend_from_slice(feed) }
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        if self.held.len() + bytes.len() > MAX_HELD {
+            self.fail(SERVER);
+        } else {
+            self.held.extend_from_slice(bytes);
+        }
+    }
+
+    /// Once content has gone out, a server's fault has another name.
+    fn fail(&mut self, verdict: Verdict) {
+        let kind = match (self.phase, verdict.kind) {
+            (Phase::Flowing, FailureKind::Server | FailureKind::Overloaded) => {
+                FailureKind::BrokenStream
+            }
+            (_, kind) => kind,
+        };
+        self.forwarded_last = false;
+        let Verdict { status, retry_after, .. } = verdict;
+        let failure = Failure { status: Some(status), retry_after, ..Failure::new(kind) };
+        self.phase = Phase::Failed(failure);
+    }
+
+    fn is_complete(&self) -> bool {
+        self.finished.count_ones() >= self.choices
+    }
+
+    /// What [`Self::progress`] compares with.
+    fn mark(&self) -> Mark {
+        Mark { content_seen: self.content_seen, over: self.phase.is_over() }
+    }
+
+    fn progress(&self, before: Mark) -> Progress {
+        Progress {
+            first_content: self.content_seen && !before.content_seen,
+            failure: match self.phase {
+                Phase::Failed(failure) if !before.over => Some(failure),
+                _ => None,
+            },
+            complete: self.is_complete(),
+            done: self.phase == Phase::Done,
+        }
+    }
+}
+
+/// Where a stream was before a piece of it.
+#[derive(Clone, Copy)]
+struct Mark {
+    content_seen: bool,
+    over: bool,
+}

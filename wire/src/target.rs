@@ -1,0 +1,154 @@
+//! Where a request goes, and its head.
+
+use core::fmt;
+
+use pointsman_core::Protocol;
+
+use crate::header::Header;
+
+/// One deployment as its provider knows it.
+#[derive(Clone, Copy)]
+pub struct Target<'a> {
+    /// What the provider speaks.
+    pub protocol: Protocol,
+    /// The provider's base URL, with or without a slash at its end; a query in it is kept. Without
+    /// one, [`default_base_url`] is meant.
+    pub base_url: Option<&'a str>,
+    /// The key, for providers that want one.
+    pub api_key: Option<&'a str>,
+    /// More headers. One of the same name takes the place of ours.
+    pub headers: &'a [(String, String)],
+    /// The provider's name for the model.
+    pub model: &'a str,
+}
+
+impl fmt::Debug for Target<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { protocol, base_url, model, .. } = self;
+        let base_url = base_url.map(|url| url.split('?').next().unwrap_or_default());
+        f.debug_struct("Target")
+            .field("protocol", &protocol.name())
+            .field("base_url", &base_url)
+            .field("model", model)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where a provider listens if its configuration does not say; nothing for those of which everybody
+/// has an own one.
+pub const fn default_base_url(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Openai => "https://api.openai.com/v1",
+        Protocol::Anthropic => "https://api.anthropic.com/v1",
+        Protocol::Gemini => "https://generativelanguage.googleapis.com/v1beta",
+        Protocol::Azure | Protocol::Bedrock | Protocol::Mock => "",
+    }
+}
+
+/// The head of a request to a provider. Hosts add what belongs to the connection (`host`,
+/// `content-length`, `accept-encoding`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestHead {
+    /// The method.
+    pub method: &'static str,
+    /// The whole URL.
+    pub url: String,
+    /// The headers, their names in small letters.
+    pub headers: Vec<Header>,
+}
+
+impl RequestHead {
+    /// The head of a request for `path` under the target's base URL. `own` are the protocol's own
+    /// headers.
+    pub(crate) fn post(target: &Target<'_>, path: &str, stream: bool, own: Vec<Header>) -> Self {
+        let accept = if stream { "text/event-stream" } else { "application/json" };
+        let mut headers = vec![
+            Header::plain("content-type", "application/json"),
+            Header::plain("accept", accept),
+        ];
+        headers.extend(own);
+        for (name, value) in target.headers {
+            let name = name.to_ascii_lowercase();
+            headers.retain(|header| header.name != name);
+            // Whatever an operator adds may be a key under another name.
+            headers.push(Header::secret(&name, value.clone()));
+        }
+        let base_url = target.base_url.unwrap_or(default_base_url(target.protocol));
+        Self { method: "POST", url: join(base_url, path), headers }
+    }
+}
+
+/// The value of `x-pointsman-lost`: the paths of what a request lost in translation; `None` if it lost
+/// nothing.
+pub fn lost_header(lost: &[String]) -> Option<String> {
+    let mut value = String::new();
+    for path in lost.iter().filter(|path| path.bytes().all(|byte| byte.is_ascii_graphic())) {
+        let comma = if value.is_empty() { "" } else { ", " };
+        if value.len() + comma.len() + path.len() > MAX_LOST {
+            value.push_str(", ...");
+            break;
+        }
+        value.push_str(comma);
+        value.push_str(path);
+    }
+    (!value.is_empty()).then_some(value)
+}
+
+/// Of the paths that are told, in bytes.
+const MAX_LOST: usize = 1_000;
+
+/// `path` under a base URL: before its query, and with one slash between.
+fn join(base_url: &str, path: &str) -> String {
+    let (base, query) = base_url.split_once('?').unwrap_or((base_url, ""));
+    let mark = if query.is_empty() { "" } else { "?" };
+    format!("{}{path}{mark}{query}", base.trim_end_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::openai;
+
+    fn target<'a>(base_url: &'a str, headers: &'a [(String, String)]) -> Target<'a> {
+        let (protocol, base_url) = (Protocol::Openai, Some(base_url));
+        Target { protocol, base_url, api_key: Some("sk-secret"), headers, model: "m" }
+    }
+
+    #[test]
+    fn paths_are_joined_with_one_slash_before_the_query() {
+        for (base_url, url) in [
+            ("https://a/v1", "https://a/v1/chat/completions"),
+            ("https://a/v1/", "https://a/v1/chat/completions"),
+            ("http://a", "http://a/chat/completions"),
+            ("https://a/v1/?key=x&y", "https://a/v1/chat/completions?key=x&y"),
+        ] {
+            assert_eq!(join(base_url, "/chat/completions"), url);
+        }
+    }
+
+    #[test]
+    fn an_extra_header_takes_the_place_of_ours() {
+        let extra = [("Authorization".to_owned(), "Token t".to_owned())];
+        let head = openai::head(&target("https://a", &extra), "/x", true);
+        let headers: Vec<_> = head.headers.iter().map(|h| (&*h.name, &*h.value)).collect();
+        assert_eq!(
+            headers,
+            [
+                ("content-type", "application/json"),
+                ("accept", "text/event-stream"),
+                ("authorization", "Token t")
+            ]
+        );
+        let head = openai::head(&Target { api_key: None, ..target("https://a", &[]) }, "/x", false);
+        assert!(head.headers.iter().all(|header| header.name != "authorization"));
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let extra = [("x-key".to_owned(), "hidden".to_owned())];
+        let target = target("https://a?key=hidden", &extra);
+        let shown = format!("{target:?} {:?}", openai::head(&target, "/x", false).headers);
+        assert!(shown.contains("(secret)"), "{shown}");
+        assert!(!shown.contains("sk-secret") && !shown.contains("hidden"), "{shown}");
+    }
+}
