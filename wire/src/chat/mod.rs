@@ -2,15 +2,37 @@
 
 mod answer;
 mod chunk;
+mod effort;
 mod error;
 mod facts;
 mod failure;
 mod fields;
+mod finish;
 mod messages;
+mod read_answer;
+mod read_events;
+mod read_messages;
+mod read_parts;
+mod read_request;
+mod read_tools;
+mod spoken;
+#[cfg(test)]
+mod tests;
 mod usage;
+mod write_answer;
+mod write_events;
+mod write_messages;
+mod write_request;
+mod write_spoken;
 
 pub(crate) use answer::judge_whole;
 pub(crate) use chunk::judge;
 pub(crate) use error::{error_body, error_event};
 pub(crate) use facts::read_facts;
 pub(crate) use failure::classify;
+pub(crate) use read_answer::read_answer;
+pub(crate) use read_events::EventReader;
+pub(crate) use read_request::read_request;
+pub(crate) use write_answer::write_answer;
+pub(crate) use write_events::EventWriter;
+pub(crate) use write_request::write_request;

@@ -1,5 +1,7 @@
 //! A whole answer.
 
+use std::borrow::Cow;
+
 use pointsman_core::Usage;
 
 use super::part::Part;
@@ -60,4 +62,16 @@ pub struct Stamp {
     pub nonce: u64,
     /// Seconds since the Unix epoch.
     pub created: u64,
+}
+
+impl Stamp {
+    /// The id of a tool call: the provider's, or one made for call number `number` of the answer
+    /// if that gave none.
+    pub(crate) fn call_id(self, id: &str, number: u64) -> Cow<'_, str> {
+        if id.is_empty() {
+            Cow::Owned(format!("call_{:016x}_{number}", self.nonce))
+        } else {
+            Cow::Borrowed(id)
+        }
+    }
 }

@@ -45,6 +45,10 @@ pub(crate) enum Event<'a> {
     End,
 }
 
+/// An event of a provider's stream is not what its protocol says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
 /// What a block is.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Block<'a> {

@@ -18,7 +18,7 @@ mod request;
 
 pub use answer::Stamp;
 pub(crate) use answer::{Answer, Choice, Finish, Logprob};
-pub(crate) use event::{Block, Delta, Event};
+pub(crate) use event::{Block, Delta, Event, Malformed};
 pub(crate) use part::{Cache, Citation, Media, Part, Source, data_url};
 pub(crate) use request::{
     Effort, Format, Hint, Request, Role, Sampling, Thinking, Tool, ToolChoice, Turn, WriteFor,

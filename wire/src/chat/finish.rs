@@ -1,0 +1,36 @@
+//! Why a choice ended, in this protocol's words.
+
+use crate::neutral::Finish;
+
+/// What a provider's word means. One that is not OpenAI's is taken for the plain end.
+pub(super) fn read_finish(word: &str) -> Finish {
+    match word {
+        "length" | "model_length" => Finish::Length,
+        "tool_calls" | "function_call" => Finish::ToolCalls,
+        "content_filter" => Finish::Filtered,
+        _ => Finish::Complete,
+    }
+}
+
+/// The word for it. A model that would not go on says so in a refusal; if it did not, the client
+/// learns it from the word.
+pub(super) fn finish_word(finish: Finish, refusal: bool) -> &'static str {
+    match finish {
+        Finish::Complete | Finish::Stop | Finish::Paused => "stop",
+        Finish::Length => "length",
+        Finish::ToolCalls => "tool_calls",
+        Finish::Filtered => "content_filter",
+        Finish::Refused if refusal => "stop",
+        Finish::Refused => "content_filter",
+    }
+}
+
+/// The word is the same for all plain ends; what the choice holds tells them apart.
+pub(super) fn refine(finish: Finish, refusal: bool, calls: bool, stop: bool) -> Finish {
+    match finish {
+        Finish::Complete if calls => Finish::ToolCalls,
+        Finish::Complete if refusal => Finish::Refused,
+        Finish::Complete if stop => Finish::Stop,
+        finish => finish,
+    }
+}

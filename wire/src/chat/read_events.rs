@@ -1,0 +1,210 @@
+//! A streamed chat completion read chunk by chunk.
+//!
+//! The protocol has no brackets: a block begins when something of another kind comes, or a call of
+//! another index, and ends with the next one.
+
+use std::collections::BTreeMap;
+
+use pointsman_core::Usage;
+
+use super::finish::{read_finish, refine};
+use super::spoken::{Spoken, read_citations, read_logprobs, spoken};
+use super::usage::read_usage;
+use crate::json::{Json, Skimmer};
+use crate::neutral::{Block, Delta, Event, Finish, Malformed};
+
+type Each<'e> = &'e mut dyn FnMut(&Event<'_>);
+
+/// Reads one stream.
+#[derive(Debug, Default)]
+pub(crate) struct EventReader {
+    started: bool,
+    ended: bool,
+    choices: BTreeMap<u32, Choice>,
+    usage: Option<Usage>,
+}
+
+/// How far a choice is.
+#[derive(Debug, Default)]
+struct Choice {
+    open: Option<Kind>,
+    /// How many blocks were opened.
+    blocks: u32,
+    /// Calls that were opened: no other of their index may follow.
+    calls: u64,
+    refused: bool,
+    finished: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Reasoning,
+    Text,
+    Refusal,
+    /// The call of this index.
+    Call(u64),
+}
+
+impl EventReader {
+    /// Takes one chunk. Events have no names here.
+    ///
+    /// # Errors
+    /// It is no chunk, or goes on with a call that had ended.
+    pub(crate) fn read(
+        &mut self,
+        _name: &[u8],
+        data: &Json<'_>,
+        each: Each<'_>,
+    ) -> Result<(), Malformed> {
+        data.members().ok_or(Malformed)?;
+        if !core::mem::replace(&mut self.started, true) {
+            let name = |key| data.get(key).and_then(Json::text).filter(|text| !text.is_empty());
+            each(&Event::Start { id: name("id"), model: name("model") });
+        }
+        if let Some(usage) = data.get("usage") {
+            let read = read_usage(&mut Skimmer::new(usage.raw().as_bytes()));
+            self.usage = read.ok().flatten().or(self.usage);
+        }
+        let choices = data.get("choices").and_then(Json::list).unwrap_or_default();
+        for (place, json) in choices.iter().enumerate() {
+            let index = json.get("index").and_then(Json::whole).unwrap_or(place as u64);
+            let index = u32::try_from(index).map_err(|_| Malformed)?;
+            let choice = self.choices.entry(index).or_default();
+            if !choice.finished {
+                Reading { index, choice, each }.chunk(json)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The provider has said that nothing follows.
+    pub(crate) fn end(&mut self, each: Each<'_>) {
+        if core::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        for (&index, choice) in &mut self.choices {
+            if !choice.finished {
+                Reading { index, choice, each }.finish("stop", None);
+            }
+        }
+        if let Some(usage) = self.usage {
+            each(&Event::Usage(usage));
+        }
+        each(&Event::End);
+    }
+}
+
+/// One choice, and who is told of it.
+struct Reading<'r> {
+    index: u32,
+    choice: &'r mut Choice,
+    each: Each<'r>,
+}
+
+impl Reading<'_> {
+    fn chunk(&mut self, json: &Json<'_>) -> Result<(), Malformed> {
+        if let Some(delta) = json.get("delta") {
+            spoken(delta, &mut |piece| self.spoken(piece));
+            for citation in read_citations(delta) {
+                self.grow(Kind::Text, Delta::Citation(citation));
+            }
+            for call in delta.get("tool_calls").and_then(Json::list).unwrap_or_default() {
+                self.call(call)?;
+            }
+        }
+        let logprobs = read_logprobs(json);
+        if !logprobs.is_empty() {
+            // They come with the text they are of.
+            let kind = self.choice.open.unwrap_or(Kind::Text);
+            self.grow(kind, Delta::Logprobs(logprobs));
+        }
+        if let Some(word) = json.get("finish_reason").and_then(Json::text) {
+            self.finish(word, json.get("stop_reason").and_then(Json::text));
+        }
+        Ok(())
+    }
+
+    fn spoken(&mut self, piece: Spoken<'_>) {
+        match piece {
+            Spoken::Reasoning(text) => self.grow(Kind::Reasoning, Delta::Text(text)),
+            Spoken::Text(text) => self.grow(Kind::Text, Delta::Text(text)),
+            Spoken::Refusal(text) => self.grow(Kind::Refusal, Delta::Text(text)),
+        }
+    }
+
+    fn grow(&mut self, kind: Kind, delta: Delta<'_>) {
+        let block = match kind {
+            Kind::Reasoning => Block::Reasoning { redacted: None },
+            Kind::Refusal => Block::Refusal,
+            Kind::Text | Kind::Call(_) => Block::Text,
+        };
+        self.choice.refused |= kind == Kind::Refusal;
+        if self.choice.open != Some(kind) {
+            self.open(kind, block);
+        }
+        self.delta(delta);
+    }
+
+    /// A call begins with its name. Its index, which some leave out, is then the next one's, else
+    /// that of the call that is open.
+    fn call(&mut self, call: &Json<'_>) -> Result<(), Malformed> {
+        let text = |path: &[&str]| call.at(path).and_then(Json::text);
+        let name = text(&["function", "name"]).filter(|name| !name.is_empty());
+        let begun = self.choice.calls;
+        let open = match self.choice.open {
+            Some(Kind::Call(index)) => Some(index),
+            _ => None,
+        };
+        let said = call.get("index").and_then(Json::whole);
+        let is_open = match said {
+            Some(index) => Some(index) == open,
+            None => name.is_none() && open.is_some(),
+        };
+        if !is_open {
+            let index = said.unwrap_or(begun);
+            if index < begun {
+                return Err(Malformed);
+            }
+            let id = text(&["id"]).unwrap_or_default();
+            let block = Block::ToolCall { id, name: name.ok_or(Malformed)?, signature: None };
+            self.open(Kind::Call(index), block);
+            self.choice.calls = index.saturating_add(1);
+        }
+        if let Some(json) = call.at(&["function", "arguments"]) {
+            // Some send the object itself.
+            let arguments = json.text().unwrap_or(json.raw());
+            if !arguments.is_empty() {
+                self.delta(Delta::Arguments(arguments));
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, kind: Kind, block: Block<'_>) {
+        self.close();
+        let (choice, number) = (self.index, self.choice.blocks);
+        self.choice.open = Some(kind);
+        self.choice.blocks = number.saturating_add(1);
+        (self.each)(&Event::Open { choice, block: number, kind: block });
+    }
+
+    fn close(&mut self) {
+        if self.choice.open.take().is_some() {
+            let (choice, block) = (self.index, self.choice.blocks.saturating_sub(1));
+            (self.each)(&Event::Close { choice, block });
+        }
+    }
+
+    fn delta(&mut self, delta: Delta<'_>) {
+        let (choice, block) = (self.index, self.choice.blocks.saturating_sub(1));
+        (self.each)(&Event::Delta { choice, block, delta });
+    }
+
+    fn finish(&mut self, word: &str, stop: Option<&str>) {
+        self.close();
+        self.choice.finished = true;
+        let Choice { refused, calls, .. } = *self.choice;
+        let finish: Finish = refine(read_finish(word), refused, calls > 0, stop.is_some());
+        (self.each)(&Event::Finish { choice: self.index, finish, stop });
+    }
+}

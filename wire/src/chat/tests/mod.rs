@@ -1,0 +1,6 @@
+//! Tests of the translation to and from this protocol.
+
+mod answer;
+mod events;
+mod request;
+mod round_trip;
