@@ -5,6 +5,7 @@ mod command;
 mod count;
 mod deny;
 mod fuzz;
+mod release;
 mod setup;
 mod stamp;
 mod test;
@@ -22,6 +23,7 @@ usage: cargo xtask COMMAND
   wasm                        build the npm package into wasm/js/dist
   fuzz TARGET [SECONDS]       look for inputs that break a target; 60 seconds if not said
   bench                       run the benchmarks
+  release                     the binary as it is shipped: optimised and stripped
   tidy                        check the repository itself";
 
 /// An error for a person: what went wrong and what to do about it.
@@ -48,6 +50,7 @@ fn run(arguments: &[String]) -> Result {
         "wasm" => bare(rest).and_then(|()| wasm::run()),
         "fuzz" => fuzz::run(rest),
         "bench" => bare(rest).and_then(|()| bench::run()),
+        "release" => bare(rest).and_then(|()| release::run()),
         "tidy" => bare(rest).and_then(|()| tidy::run()),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
