@@ -1,20 +1,23 @@
 //! What a decision costs: `begin` to `Send`, and the two `resume`s of an undisturbed call, in a
-//! group of 10, 100 and 1000 members. Times are the least of many rounds on a machine that may be
-//! busy: compare rows of one run, not runs. Allocations are exact.
+//! group of 10, 100 and 1000 members; and what loading a configuration costs.
+//!
+//! Times are the least of many rounds on a machine that may be busy: compare rows of one run, not
+//! runs. Allocations are exact. Instructions are those of `begin`, counted by `valgrind` if it is
+//! installed, and differ little from run to run. `--only STRATEGY` measures one strategy.
 #![expect(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
-#[path = "../tests/common/mod.rs"]
-mod common;
+mod load;
 
 use std::hint::black_box;
+use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{at, request, router, sent};
-use pointsman_core::{Action, Call, Event, Request, Router, Seed, Usage};
+use load::{CALLS, Load};
+use pointsman_core::{Config, Node, Router, Timestamp};
 
 const ROUNDS: u32 = 60;
-const CALLS: u64 = 200;
 const STRATEGIES: [&str; 12] = [
     "predicted",
     "weighted",
@@ -31,106 +34,116 @@ const STRATEGIES: [&str; 12] = [
 ];
 
 fn main() {
-    println!("| strategy | members | begin to Send | Ready | Completed | allocations per call |");
-    println!("| --- | ---: | ---: | ---: | ---: | ---: |");
-    for strategy in STRATEGIES {
-        for members in [10, 100, 1000] {
-            row(strategy, members);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["--count", strategy, members, others, last] => {
+            count(strategy, members.parse().unwrap(), others.parse().unwrap(), last)
+        }
+        ["--only", strategy, ..] => table(&[strategy]),
+        _ => {
+            table(&STRATEGIES);
+            loading();
         }
     }
 }
 
-fn row(strategy: &str, members: u32) {
-    let mut router = router(&config(strategy, members));
+fn table(strategies: &[&str]) {
+    println!(
+        "| strategy | members | other deployments | begin to Send | instructions | Ready | Completed | allocations per call |"
+    );
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    for strategy in strategies {
+        for members in [10, 100, 1000] {
+            row(strategy, members, 0);
+        }
+    }
+    row("predicted", 10, 10_000);
+}
+
+fn row(strategy: &str, members: u32, others: u32) {
+    let mut load = Load::new(strategy, members, others);
     let mut best = [Duration::MAX; 3];
-    let mut n = 0;
     for _ in 0..ROUNDS {
-        let round = round(&mut router, &mut n);
-        for (best, took) in best.iter_mut().zip(round) {
+        for (best, took) in best.iter_mut().zip(round(&mut load)) {
             *best = took.min(*best);
         }
     }
-    let allocations = allocations(&mut router, &mut n);
     let [begin, ready, completed] =
         best.map(|took| format!("{:.0} ns", took.as_secs_f64() * 1e9 / CALLS as f64));
-    println!("| {strategy} | {members} | {begin} | {ready} | {completed} | {allocations} |");
+    let allocations = allocations(&mut load);
+    let instructions = instructions(strategy, members, others)
+        .map_or_else(|| "-".to_owned(), |each| each.to_string());
+    println!(
+        "| {strategy} | {members} | {others} | {begin} | {instructions} | {ready} | {completed} | {allocations} |"
+    );
 }
 
 /// One round of calls, in three phases, each timed as a whole.
-fn round(router: &mut Router, n: &mut u64) -> [Duration; 3] {
-    // Past the answers of the round before.
-    *n += 1_000;
-    let requests: Vec<_> = (0..CALLS).map(asked).collect();
-    let mut calls: Vec<(Call, Action)> = Vec::with_capacity(requests.len());
-    let start = Instant::now();
-    for request in requests {
-        *n += 1;
-        calls.push(router.begin(black_box(request), Seed(*n), at(*n)));
-    }
-    let begun = Instant::now();
-    for (call, action) in &mut calls {
-        *action = router.resume(call, ready(action, *n), at(*n + 1_000)).unwrap();
-    }
-    let readied = Instant::now();
-    for (call, action) in &mut calls {
-        *action = router.resume(call, completed(*n), at(*n + 1_000)).unwrap();
-        let _ = black_box(&action);
-    }
-    [begun - start, readied - begun, readied.elapsed()]
-}
-
-/// A streamed request of one of many sessions.
-fn asked(n: u64) -> Request {
-    Request { stream: true, session: Some(format!("session {}", n % 50)), ..request("g") }
-}
-
-/// Allocations of one undisturbed call, once warm.
-fn allocations(router: &mut Router, n: &mut u64) -> u64 {
-    *n += 1;
-    let request = asked(*n);
-    let info = allocation_counter::measure(|| {
-        let (mut call, action) = router.begin(request, Seed(*n), at(*n));
-        let relay = router.resume(&mut call, ready(&action, *n), at(*n + 1_000)).unwrap();
-        let finish = router.resume(&mut call, completed(*n), at(*n + 1_000)).unwrap();
-        drop(black_box((relay, finish)));
-    });
-    info.count_total
-}
-
-/// Members differ in speed, and a call's times are those of its member.
-fn ready(action: &Action, n: u64) -> Event {
-    let attempt = sent(action);
-    let took = 200 + u64::from(attempt.deployment.number()) * 7 % 300;
-    let first_content_at = at(n + took);
-    Event::Ready { attempt: attempt.number, first_content_at, usage: None, quota: None }
-}
-
-fn completed(n: u64) -> Event {
-    Event::Completed {
-        attempt: pointsman_core::AttemptNo::from_number(1),
-        usage: Some(Usage { input: 100, output: 20, ..Usage::default() }),
-        ended_at: at(n + 900),
-        stalled_by_client: Duration::ZERO,
-    }
-}
-
-/// A group whose members all have limits, so that nothing is skipped.
-fn config(strategy: &str, members: u32) -> String {
-    let members: Vec<String> = (0..members)
-        .map(|n| {
-            format!(
-                r#"{{ "id": "m{n}", "weight": {}, "price": {{ "input": 2, "output": 9 }}, "limits": {{ "requests_per_minute": 1000000000,
-                   "tokens_per_minute": 10000000000, "concurrent": 1000000 }} }}"#,
-                n % 3 + 1
-            )
-        })
-        .collect();
-    let strategy = match strategy {
-        "score" => r#"{ "score": { "latency": 0.6, "cost": 0.4 } }"#.to_owned(),
-        name => format!("\"{name}\""),
+fn round(load: &mut Load) -> [Duration; 3] {
+    load.prepare();
+    let timed = |phase: &dyn Fn(&mut Load), load: &mut Load| {
+        let start = Instant::now();
+        phase(load);
+        start.elapsed()
     };
-    format!(
-        r#"{{ "groups": {{ "g": {{ "strategy": {strategy}, "members": [{}] }} }} }}"#,
-        members.join(",")
-    )
+    [timed(&Load::begin, load), timed(&Load::ready, load), timed(&Load::complete, load)]
+}
+
+/// Allocations of a round's undisturbed calls, once warm.
+fn allocations(load: &mut Load) -> u64 {
+    load.prepare();
+    let info = allocation_counter::measure(|| {
+        load.begin();
+        load.ready();
+        load.complete();
+    });
+    info.count_total / CALLS
+}
+
+/// Instructions of one `begin`: a run that ends with a round of them, less one that does not.
+fn instructions(strategy: &str, members: u32, others: u32) -> Option<u64> {
+    let of = |last: &str| {
+        let output = Command::new("valgrind")
+            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+            .arg(std::env::current_exe().ok()?)
+            .args(["--count", strategy, &members.to_string(), &others.to_string(), last])
+            .output()
+            .ok()?;
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let line = text.lines().find_map(|line| line.split_once("Collected :"))?;
+        line.1.trim().parse::<u64>().ok()
+    };
+    Some(of("begin")?.saturating_sub(of("none")?) / CALLS)
+}
+
+/// Warms up; then a round begins, or is only prepared.
+fn count(strategy: &str, members: u32, others: u32, last: &str) {
+    let mut load = Load::new(strategy, members, others);
+    load.rounds(2);
+    load.prepare();
+    if last == "begin" {
+        load.begin();
+    }
+}
+
+/// From the document to a router, over 10,000 deployments in groups of ten.
+fn loading() {
+    let text = load::config("predicted", 10, 9_980);
+    let node: Node = serde_json::from_str(&text).unwrap();
+    let mut best = [Duration::MAX; 3];
+    for _ in 0..10 {
+        let start = Instant::now();
+        let catalog = Arc::new(Config::load_scenario(&node).unwrap().catalog);
+        let loaded = Instant::now();
+        let router = Router::new(Arc::clone(&catalog), Timestamp::ZERO);
+        let built = Instant::now();
+        let _ = black_box(router);
+        for (best, took) in best.iter_mut().zip([loaded - start, built - loaded, built - start]) {
+            *best = took.min(*best);
+        }
+    }
+    let [catalog, router, both] = best.map(|took| format!("{:.1} ms", took.as_secs_f64() * 1e3));
+    println!("\n| 10,000 deployments | config to Catalog | Catalog to Router | both |");
+    println!("| --- | ---: | ---: | ---: |");
+    println!("| {} KB of JSON | {catalog} | {router} | {both} |", text.len() / 1_000);
 }
