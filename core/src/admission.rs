@@ -78,7 +78,7 @@ impl Router {
         let mut worst: Option<(OwnerId, Denial)> = None;
         for (id, owner) in self.owners_of(hold) {
             let Some(purse) = self.purses.get(id) else { continue };
-            let asked = |by| purse.meter.denial(&owner.limits, by, &hold.amounts, now);
+            let asked = |by| purse.meter.denial(&owner.rates, by, &hold.amounts, now);
             if let Some((limit, rejection)) = asked(priority) {
                 let batch_reserve = asked(Priority::Interactive).is_none();
                 let denial = Denial::Limit { limit, rejection, batch_reserve };
@@ -280,7 +280,7 @@ impl Router {
         let Some((owner, purse)) = self.catalog.owners.get(id).zip(self.purses.get(id)) else {
             return readings;
         };
-        read(&mut readings, &owner.name, &purse.meter, &owner.limits, amounts, slots, now);
+        read(&mut readings, &owner.name, &purse.meter, &owner.rates, amounts, slots, now);
         if let Some(budget) = &owner.budget {
             let gone =
                 purse.money.spent(&budget.window, now).saturating_add(purse.money.reserved());

@@ -18,44 +18,37 @@ const UNITS: i64 = 60_000_000;
 /// The largest rate per minute: a minute's worth, in the unit of a level, still fits 63 bits.
 pub(crate) const MAX_RATE: u64 = 100_000_000_000;
 
-/// How fast a bucket refills, and how much it holds.
+/// How fast a bucket refills, how much it holds, and how much of that must be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate {
     pub(crate) per_minute: u64,
-    /// The length of time whose worth the bucket holds, in microseconds; at most a minute.
-    burst: u64,
-    /// The share of a full bucket that must be left, in parts per million.
-    reserve_ppm: u32,
+    /// What a full bucket holds, in units.
+    capacity: i64,
+    /// What must be left, in units.
+    leaves: i64,
 }
 
 impl Rate {
+    /// A bucket that holds so long a time's worth, at most a minute's, which it holds if absent.
     pub(crate) fn new(per_minute: u64, burst: Option<Duration>) -> Self {
         let minute = UNITS.unsigned_abs();
         let burst = burst.map_or(minute, |burst| micros(burst).min(minute));
-        Self { per_minute, burst, reserve_ppm: 0 }
+        let held = i64::try_from(per_minute.saturating_mul(burst)).unwrap_or(i64::MAX);
+        let capacity = if per_minute == 0 { 0 } else { held.max(UNITS) };
+        Self { per_minute, capacity, leaves: 0 }
     }
 
-    /// The same for those who must leave this share of a full bucket, in parts per million.
-    pub(crate) const fn leaving(self, reserve_ppm: u32) -> Self {
-        Self { reserve_ppm, ..self }
+    /// The same for those who must leave this share of a full bucket, in parts per million, rounded
+    /// up.
+    pub(crate) fn leaving(self, reserve_ppm: u32) -> Self {
+        let part = u128::from(self.capacity.unsigned_abs()) * u128::from(reserve_ppm);
+        let leaves = i64::try_from(part.div_ceil(1_000_000)).unwrap_or(i64::MAX);
+        Self { leaves, ..self }
     }
 
-    /// What a full bucket holds, in units.
-    fn capacity(self) -> i64 {
-        if self.per_minute == 0 {
-            return 0;
-        }
-        let held = self.per_minute.saturating_mul(self.burst);
-        i64::try_from(held).unwrap_or(i64::MAX).max(UNITS)
-    }
-
-    /// What must be left, in units, rounded up.
-    fn reserve(self) -> i64 {
-        if self.reserve_ppm == 0 {
-            return 0;
-        }
-        let part = u128::from(self.capacity().unsigned_abs()) * u128::from(self.reserve_ppm);
-        i64::try_from(part.div_ceil(1_000_000)).unwrap_or(i64::MAX)
+    /// The same for those who need leave nothing.
+    pub(crate) const fn leaving_nothing(self) -> Self {
+        Self { leaves: 0, ..self }
     }
 }
 
@@ -78,7 +71,7 @@ pub(crate) enum Shortfall {
 impl Bucket {
     /// A full bucket.
     pub(crate) fn full(rate: Rate, now: Timestamp) -> Self {
-        Self { level: rate.capacity(), at: now }
+        Self { level: rate.capacity, at: now }
     }
 
     /// Whether `amount` may be taken now. An amount larger than what may ever be taken from the
@@ -87,11 +80,10 @@ impl Bucket {
         if amount == 0 {
             return Ok(());
         }
-        let reserve = rate.reserve();
-        if reserve >= rate.capacity() {
+        if rate.leaves >= rate.capacity {
             return Err(Shortfall::Never);
         }
-        let needed = units(amount).saturating_add(reserve).min(rate.capacity());
+        let needed = units(amount).saturating_add(rate.leaves).min(rate.capacity);
         let missing = needed.saturating_sub(self.level_at(rate, now));
         if missing <= 0 {
             return Ok(());
@@ -110,7 +102,7 @@ impl Bucket {
     pub(crate) fn settle(&mut self, rate: Rate, reserved: u64, used: u64, now: Timestamp) {
         self.refill(rate, now);
         let difference = units(reserved).saturating_sub(units(used));
-        self.level = self.level.saturating_add(difference).min(rate.capacity());
+        self.level = self.level.saturating_add(difference).min(rate.capacity);
     }
 
     /// Leave at most `left`.
@@ -122,7 +114,7 @@ impl Bucket {
     /// The rate has been edited: the level stays, cut to the new capacity.
     pub(crate) fn edit(&mut self, before: Rate, after: Rate, now: Timestamp) {
         self.refill(before, now);
-        self.level = self.level.min(after.capacity());
+        self.level = self.level.min(after.capacity);
     }
 
     /// What is left, in whole tokens rounded down.
@@ -148,7 +140,7 @@ impl Bucket {
     /// The share of a full bucket that is left once `amount` is taken: at most 1, negative in debt.
     pub(crate) fn share_left(&self, rate: Rate, amount: u64, now: Timestamp) -> f64 {
         let left = self.level_at(rate, now).saturating_sub(units(amount));
-        left as f64 / rate.capacity().max(1) as f64
+        left as f64 / rate.capacity.max(1) as f64
     }
 
     fn refill(&mut self, rate: Rate, now: Timestamp) {
@@ -159,7 +151,7 @@ impl Bucket {
     fn level_at(&self, rate: Rate, now: Timestamp) -> i64 {
         let gained = rate.per_minute.saturating_mul(now.micros_since(self.at));
         let gained = i64::try_from(gained).unwrap_or(i64::MAX);
-        self.level.saturating_add(gained).min(rate.capacity())
+        self.level.saturating_add(gained).min(rate.capacity)
     }
 }
 

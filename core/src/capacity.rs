@@ -2,7 +2,7 @@
 
 use crate::action::{Action, WaitReason};
 use crate::call::{Call, Repeat};
-use crate::catalog::{Limits, Policy};
+use crate::catalog::Policy;
 use crate::id::{CallId, DeploymentId};
 use crate::limit::Amounts;
 use crate::queue::Joining;
@@ -137,7 +137,7 @@ impl Router {
         let (catalog, fleet, now) = (&self.catalog, &self.fleet, self.latest);
         let linked = |one: DeploymentId, other: DeploymentId| {
             let provider = catalog.deployment(one).provider;
-            let limited = catalog.provider(provider).limits != Limits::default();
+            let limited = !catalog.provider(provider).rates.is_empty();
             limited && provider == catalog.deployment(other).provider
         };
         let fits = |id: DeploymentId, priority, amounts: &Amounts| {

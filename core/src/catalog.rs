@@ -12,6 +12,7 @@ use crate::counting::Counting;
 use crate::direct::DirectNames;
 use crate::id::{DeploymentId, GroupId, ProviderId};
 use crate::owners::Owners;
+use crate::rates::Rates;
 use crate::request::Capability;
 use crate::resolution::Wildcard;
 use crate::route_rules::RouteRules;
@@ -125,7 +126,7 @@ pub struct Provider {
     /// Its name in the configuration.
     pub name: String,
     /// A quota shared by all its deployments.
-    pub limits: Limits,
+    pub(crate) rates: Rates,
 }
 
 /// One place that can serve a model.
@@ -142,7 +143,7 @@ pub struct Deployment {
     /// The region it runs in, if known (its own, else its provider's).
     pub region: Option<String>,
     /// Its own limits.
-    pub limits: Limits,
+    pub(crate) rates: Rates,
     /// How its provider charges them.
     pub counting: Counting,
     /// What it can do, as far as known.
@@ -199,7 +200,7 @@ impl Supports {
     }
 }
 
-/// Limits of one owner. `None` is unlimited; zero is zero.
+/// Limits of one owner, as they are configured. `None` is unlimited; zero is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Requests per minute.
@@ -212,11 +213,6 @@ pub struct Limits {
     pub output_tokens_per_minute: Option<u64>,
     /// Calls in flight at once.
     pub concurrent: Option<u32>,
-    /// The stretch of time in which a minute's rate of requests may not be used up faster: at most
-    /// this much time's worth goes out at once. A minute if absent.
-    pub requests_burst: Option<Duration>,
-    /// The same of the rates of tokens.
-    pub tokens_burst: Option<Duration>,
     /// The share of each limit that batch calls leave to others, in parts per million.
     pub batch_reserve_ppm: u32,
 }

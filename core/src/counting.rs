@@ -32,6 +32,7 @@ use core::time::Duration;
 
 use crate::catalog::Limits;
 use crate::limit::Amounts;
+use crate::rates::Rates;
 use crate::request::Usage;
 
 /// A minute: the burst of a limit of which nothing else is known.
@@ -157,12 +158,8 @@ impl Counting {
     }
 
     /// A deployment's limits with the bursts of its provider.
-    pub(crate) const fn shape(&self, limits: Limits) -> Limits {
-        Limits {
-            requests_burst: Some(self.requests_burst),
-            tokens_burst: Some(self.tokens_burst),
-            ..limits
-        }
+    pub(crate) fn shape(&self, limits: &Limits) -> Rates {
+        Rates::with_bursts(limits, Some(self.requests_burst), Some(self.tokens_burst))
     }
 
     fn weigh(&self, output: u64) -> u64 {

@@ -208,9 +208,9 @@ impl Router {
 
     fn learn_quota(&mut self, flight: &Flight, quota: Option<QuotaFacts>, now: Timestamp) {
         if let Some(facts) = quota {
-            let limits = self.catalog.deployment(flight.deployment).limits;
+            let rates = self.catalog.deployment(flight.deployment).rates;
             let health = self.fleet.health_mut(flight.deployment);
-            health.on_quota(&facts, &limits, &flight.throttle, now);
+            health.on_quota(&facts, &rates, &flight.throttle, now);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::catalog::{Catalog, Limits};
+use crate::catalog::Catalog;
 use crate::chance::hash_text;
 use crate::counting::Used;
 use crate::health::Health;
@@ -10,6 +10,7 @@ use crate::id::{DeploymentId, ProviderId};
 use crate::ledger::Held;
 use crate::limit::{Amounts, Dimension, Meter};
 use crate::observe::Observed;
+use crate::rates::Rates;
 use crate::rejection::Rejection;
 use crate::request::{Priority, Request};
 use crate::time::Timestamp;
@@ -37,23 +38,23 @@ impl Fleet {
         for ((health, before), after) in
             self.health.iter_mut().zip(&old.deployments).zip(&new.deployments)
         {
-            health.meter.edit(&before.limits, &after.limits, now);
+            health.meter.edit(&before.rates, &after.rates, now);
         }
         for ((meter, before), after) in
             self.providers.iter_mut().zip(&old.providers).zip(&new.providers)
         {
-            meter.edit(&before.limits, &after.limits, now);
+            meter.edit(&before.rates, &after.rates, now);
         }
         self.grow(new, now);
     }
 
     fn grow(&mut self, catalog: &Catalog, now: Timestamp) {
         for deployment in catalog.deployments.iter().skip(self.health.len()) {
-            self.health.push(Health::new(&deployment.limits, now));
+            self.health.push(Health::new(&deployment.rates, now));
             self.observed.push(Observed::nothing(hash_text(&deployment.name)));
         }
         for provider in catalog.providers.iter().skip(self.providers.len()) {
-            self.providers.push(Meter::full(&provider.limits, now));
+            self.providers.push(Meter::full(&provider.rates, now));
         }
     }
 
@@ -123,8 +124,8 @@ impl Fleet {
         now: Timestamp,
     ) -> f64 {
         let deployment = catalog.deployment(id);
-        let shared = &catalog.provider(deployment.provider).limits;
-        let own = self.health(id).meter.fullness(&deployment.limits, amounts, now);
+        let shared = &catalog.provider(deployment.provider).rates;
+        let own = self.health(id).meter.fullness(&deployment.rates, amounts, now);
         own.max(self.provider(deployment.provider).fullness(shared, amounts, now))
     }
 
@@ -149,13 +150,13 @@ impl Fleet {
         now: Timestamp,
     ) -> Result<(), Rejection> {
         let deployment = catalog.deployment(id);
-        let limits = &catalog.provider(deployment.provider).limits;
+        let rates = &catalog.provider(deployment.provider).rates;
         let (own, shared) = (&self.health(id).meter, self.provider(deployment.provider));
         both(
-            own.admit(&deployment.limits, priority, amounts, now),
-            shared.admit(limits, priority, amounts, now),
+            own.admit(&deployment.rates, priority, amounts, now),
+            shared.admit(rates, priority, amounts, now),
         )?;
-        both(own.has_slot(&deployment.limits, priority), shared.has_slot(limits, priority))
+        both(own.has_slot(&deployment.rates, priority), shared.has_slot(rates, priority))
     }
 
     /// What an attempt is expected to use at this deployment: the host's estimate of the input,
@@ -202,9 +203,9 @@ impl Fleet {
         now: Timestamp,
     ) {
         let deployment = catalog.deployment(id);
-        self.health_mut(id).meter.reserve(&deployment.limits, amounts, now);
-        let limits = &catalog.provider(deployment.provider).limits;
-        self.provider_mut(deployment.provider).reserve(limits, amounts, now);
+        self.health_mut(id).meter.reserve(&deployment.rates, amounts, now);
+        let rates = &catalog.provider(deployment.provider).rates;
+        self.provider_mut(deployment.provider).reserve(rates, amounts, now);
     }
 
     /// Give back the slot of both owners, and what was not used and is given back.
@@ -213,9 +214,9 @@ impl Fleet {
         self.observed_mut(held.deployment).dequeue(held.queued);
         let used = &deployment.counting.charge(&held.amounts, used);
         let own = &mut self.health_mut(held.deployment).meter;
-        own.settle(&deployment.limits, &held.amounts, used, now);
-        let limits = &catalog.provider(deployment.provider).limits;
-        self.provider_mut(deployment.provider).settle(limits, &held.amounts, used, now);
+        own.settle(&deployment.rates, &held.amounts, used, now);
+        let rates = &catalog.provider(deployment.provider).rates;
+        self.provider_mut(deployment.provider).settle(rates, &held.amounts, used, now);
     }
 
     /// Every limit an attempt at this deployment passes, before and after it takes `amounts`.
@@ -231,10 +232,10 @@ impl Fleet {
         let mut readings = Vec::new();
         let own = &self.health(id).meter;
         let owner = format!("deployment {}", deployment.name);
-        read(&mut readings, &owner, own, &deployment.limits, amounts, 1, now);
+        read(&mut readings, &owner, own, &deployment.rates, amounts, 1, now);
         let shared = self.provider(deployment.provider);
         let owner = format!("provider {}", provider.name);
-        read(&mut readings, &owner, shared, &provider.limits, amounts, 1, now);
+        read(&mut readings, &owner, shared, &provider.rates, amounts, 1, now);
         readings
     }
 }
@@ -255,13 +256,13 @@ pub(crate) fn read(
     into: &mut Vec<LimitReading>,
     owner: &str,
     meter: &Meter,
-    limits: &Limits,
+    rates: &Rates,
     amounts: &Amounts,
     slots: u32,
     now: Timestamp,
 ) {
     for dimension in Dimension::ALL {
-        let Some(limit) = limits.rate(dimension) else { continue };
+        let Some(limit) = rates.rate(dimension) else { continue };
         let before = meter.left(limit, dimension, now);
         let taken = i64::try_from(amounts.on(dimension)).unwrap_or(i64::MAX);
         let after = before.saturating_sub(taken);
@@ -274,7 +275,7 @@ pub(crate) fn read(
             after,
         });
     }
-    if let Some(limit) = limits.concurrent {
+    if let Some(limit) = rates.concurrent() {
         let before = i64::from(limit).saturating_sub(i64::from(meter.in_flight()));
         into.push(LimitReading {
             owner: owner.to_owned(),

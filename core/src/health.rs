@@ -8,10 +8,11 @@
 use core::time::Duration;
 
 use crate::breaker::{Breaker, LONG, Pass};
-use crate::catalog::{BreakerPolicy, Limits, ThrottlePolicy};
+use crate::catalog::{BreakerPolicy, ThrottlePolicy};
 use crate::failure::{BreakerBlame, Failure, QuotaFacts};
 use crate::learnt::Learnt;
 use crate::limit::{Dimension, Meter};
+use crate::rates::Rates;
 use crate::rejection::Rejection;
 use crate::time::{Timestamp, micros};
 
@@ -82,14 +83,14 @@ pub(crate) struct Sent {
 }
 
 impl Health {
-    pub(crate) fn new(limits: &Limits, now: Timestamp) -> Self {
+    pub(crate) fn new(rates: &Rates, now: Timestamp) -> Self {
         Self {
             breaker: Breaker::closed(now),
             throttle: Throttle::default(),
             blocked: false,
             probe_down: false,
             heard_at: now,
-            meter: Meter::full(limits, now),
+            meter: Meter::full(rates, now),
             learnt: Learnt::nothing(),
             changed: false,
         }
@@ -203,7 +204,7 @@ impl Health {
     pub(crate) fn on_quota(
         &mut self,
         facts: &QuotaFacts,
-        limits: &Limits,
+        rates: &Rates,
         policy: &ThrottlePolicy,
         now: Timestamp,
     ) {
@@ -211,8 +212,8 @@ impl Health {
             [(Dimension::Requests, facts.requests_left), (Dimension::Total, facts.tokens_left)]
         {
             let Some(left) = left else { continue };
-            if limits.rate(dimension).is_some() {
-                self.meter.at_most(limits, dimension, left, now);
+            if rates.rate(dimension).is_some() {
+                self.meter.at_most(rates, dimension, left, now);
             } else if left == 0
                 && let Some(resets_in) = facts.resets_in
             {
@@ -265,6 +266,7 @@ pub(crate) struct Rules<'a> {
 mod tests {
     use super::*;
     use crate::bucket::Rate;
+    use crate::catalog::Limits;
     use crate::failure::FailureKind;
 
     const BREAKER: BreakerPolicy = BreakerPolicy {
@@ -291,7 +293,7 @@ mod tests {
     }
 
     fn fresh() -> Health {
-        Health::new(&Limits::default(), at(0))
+        Health::new(&Rates::default(), at(0))
     }
 
     fn tripped() -> Health {
@@ -392,6 +394,7 @@ mod tests {
     #[test]
     fn quota_facts_empty_our_bucket_or_throttle() {
         let limits = Limits { requests_per_minute: Some(60), ..Limits::default() };
+        let limits = Rates::new(&limits);
         let mut health = Health::new(&limits, at(0));
         let facts = QuotaFacts {
             requests_left: Some(2),

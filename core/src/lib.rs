@@ -100,6 +100,7 @@ mod permit;
 mod preferences;
 mod purse;
 mod queue;
+mod rates;
 mod record;
 mod rejection;
 mod request;

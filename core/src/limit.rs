@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bucket::{Bucket, Rate, Shortfall};
-use crate::catalog::Limits;
+use crate::rates::Rates;
 use crate::rejection::Rejection;
 use crate::request::Priority;
 use crate::time::Timestamp;
@@ -43,9 +43,6 @@ impl Amounts {
     }
 }
 
-/// The whole, in parts per million.
-const PPM: u32 = 1_000_000;
-
 /// What a rate limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dimension {
@@ -73,41 +70,6 @@ impl Dimension {
     }
 }
 
-impl Limits {
-    /// The rate of one dimension.
-    pub(crate) fn rate(&self, dimension: Dimension) -> Option<Rate> {
-        let (per_minute, burst) = match dimension {
-            Dimension::Requests => (self.requests_per_minute, self.requests_burst),
-            Dimension::Input => (self.input_tokens_per_minute, self.tokens_burst),
-            Dimension::Output => (self.output_tokens_per_minute, self.tokens_burst),
-            Dimension::Total => (self.tokens_per_minute, self.tokens_burst),
-        };
-        per_minute.map(|per_minute| Rate::new(per_minute, burst))
-    }
-
-    /// The rate of one dimension for calls of a priority: what they must leave is left.
-    fn rate_for(&self, dimension: Dimension, priority: Priority) -> Option<Rate> {
-        self.rate(dimension).map(|rate| rate.leaving(self.reserve_ppm(priority)))
-    }
-
-    /// How many calls may be in flight, one of this priority among them. A slot that is reserved in
-    /// part is reserved; but one slot stays open to everybody unless all is reserved.
-    fn slots_for(&self, priority: Priority) -> Option<u32> {
-        let most = self.concurrent?;
-        let open = PPM.saturating_sub(self.reserve_ppm(priority));
-        let slots = u64::from(most) * u64::from(open) / u64::from(PPM);
-        let at_least = most.min(1).min(open);
-        Some(u32::try_from(slots).unwrap_or(most).max(at_least))
-    }
-
-    fn reserve_ppm(&self, priority: Priority) -> u32 {
-        match priority {
-            Priority::Interactive => 0,
-            Priority::Batch => self.batch_reserve_ppm,
-        }
-    }
-}
-
 /// The live side of one owner's limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Meter {
@@ -117,10 +79,10 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// A meter whose buckets are full.
-    pub(crate) fn full(limits: &Limits, now: Timestamp) -> Self {
+    pub(crate) fn full(rates: &Rates, now: Timestamp) -> Self {
         let bucket = |dimension| {
             let none = Rate::new(0, None);
-            Bucket::full(limits.rate(dimension).unwrap_or(none), now)
+            Bucket::full(rates.rate(dimension).unwrap_or(none), now)
         };
         Self { buckets: Dimension::ALL.map(bucket), in_flight: 0 }
     }
@@ -128,14 +90,14 @@ impl Meter {
     /// Whether the rate limits have room for `amounts`; else the time at which they all will.
     pub(crate) fn admit(
         &self,
-        limits: &Limits,
+        rates: &Rates,
         priority: Priority,
         amounts: &Amounts,
         now: Timestamp,
     ) -> Result<(), Rejection> {
         let mut until = None;
         for dimension in Dimension::ALL {
-            let Some(rate) = limits.rate_for(dimension, priority) else { continue };
+            let Some(rate) = rates.rate_for(dimension, priority) else { continue };
             match self.bucket(dimension).room(rate, amounts.on(dimension), now) {
                 Ok(()) => {}
                 Err(Shortfall::Never) => return Err(Rejection::NeverFits),
@@ -148,14 +110,14 @@ impl Meter {
     /// The limit that has no room, and when it will: of rates the last to lift, else the slots.
     pub(crate) fn denial(
         &self,
-        limits: &Limits,
+        rates: &Rates,
         priority: Priority,
         amounts: &Amounts,
         now: Timestamp,
     ) -> Option<(&'static str, Rejection)> {
         let mut last: Option<(&'static str, Timestamp)> = None;
         for dimension in Dimension::ALL {
-            let Some(rate) = limits.rate_for(dimension, priority) else { continue };
+            let Some(rate) = rates.rate_for(dimension, priority) else { continue };
             match self.bucket(dimension).room(rate, amounts.on(dimension), now) {
                 Ok(()) => {}
                 Err(Shortfall::Never) => return Some((dimension.name(), Rejection::NeverFits)),
@@ -166,12 +128,12 @@ impl Meter {
             }
         }
         let rate = last.map(|(name, until)| (name, Rejection::RateLimited { until }));
-        rate.or_else(|| Some(("concurrent", self.has_slot(limits, priority).err()?)))
+        rate.or_else(|| Some(("concurrent", self.has_slot(rates, priority).err()?)))
     }
 
     /// Whether one more call may be in flight.
-    pub(crate) fn has_slot(&self, limits: &Limits, priority: Priority) -> Result<(), Rejection> {
-        match limits.slots_for(priority) {
+    pub(crate) fn has_slot(&self, rates: &Rates, priority: Priority) -> Result<(), Rejection> {
+        match rates.slots_for(priority) {
             Some(0) => Err(Rejection::NeverFits),
             Some(most) if self.in_flight >= most => Err(Rejection::AtConcurrency),
             _ => Ok(()),
@@ -179,9 +141,9 @@ impl Meter {
     }
 
     /// Take `amounts` and a slot. The caller has asked [`Meter::admit`] and [`Meter::has_slot`].
-    pub(crate) fn reserve(&mut self, limits: &Limits, amounts: &Amounts, now: Timestamp) {
+    pub(crate) fn reserve(&mut self, rates: &Rates, amounts: &Amounts, now: Timestamp) {
         for dimension in Dimension::ALL {
-            if let Some(rate) = limits.rate(dimension) {
+            if let Some(rate) = rates.rate(dimension) {
                 self.bucket_mut(dimension).take(rate, amounts.on(dimension), now);
             }
         }
@@ -192,13 +154,13 @@ impl Meter {
     /// the difference, as debt if need be, when more was used.
     pub(crate) fn settle(
         &mut self,
-        limits: &Limits,
+        rates: &Rates,
         reserved: &Amounts,
         used: &Amounts,
         now: Timestamp,
     ) {
         for dimension in Dimension::ALL {
-            if let Some(rate) = limits.rate(dimension) {
+            if let Some(rate) = rates.rate(dimension) {
                 let (reserved, used) = (reserved.on(dimension), used.on(dimension));
                 self.bucket_mut(dimension).settle(rate, reserved, used, now);
             }
@@ -209,19 +171,19 @@ impl Meter {
     /// The provider says that only this much is left: never more than that remains.
     pub(crate) fn at_most(
         &mut self,
-        limits: &Limits,
+        rates: &Rates,
         dimension: Dimension,
         left: u64,
         now: Timestamp,
     ) {
-        if let Some(rate) = limits.rate(dimension) {
+        if let Some(rate) = rates.rate(dimension) {
             self.bucket_mut(dimension).at_most(rate, left, now);
         }
     }
 
     /// The limits have been edited: what stands in a bucket stays, cut to the new capacity; a
     /// dimension that had no limit starts full.
-    pub(crate) fn edit(&mut self, old: &Limits, new: &Limits, now: Timestamp) {
+    pub(crate) fn edit(&mut self, old: &Rates, new: &Rates, now: Timestamp) {
         for dimension in Dimension::ALL {
             let bucket = self.bucket_mut(dimension);
             match (old.rate(dimension), new.rate(dimension)) {
@@ -248,14 +210,14 @@ impl Meter {
     }
 
     /// How full the fullest limit would be with `amounts` and one more call, from 0 to 1.
-    pub(crate) fn fullness(&self, limits: &Limits, amounts: &Amounts, now: Timestamp) -> f64 {
+    pub(crate) fn fullness(&self, rates: &Rates, amounts: &Amounts, now: Timestamp) -> f64 {
         let mut fullest = 0.0f64;
         for dimension in Dimension::ALL {
-            let Some(rate) = limits.rate(dimension) else { continue };
+            let Some(rate) = rates.rate(dimension) else { continue };
             let left = self.bucket(dimension).share_left(rate, amounts.on(dimension), now);
             fullest = fullest.max(1.0 - left);
         }
-        if let Some(most) = limits.concurrent {
+        if let Some(most) = rates.concurrent() {
             let calls = f64::from(self.in_flight) + 1.0;
             fullest = fullest.max(calls / f64::from(most.max(1)));
         }
@@ -286,18 +248,23 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Limits;
     use core::time::Duration;
 
     const NOW: Timestamp = Timestamp::from_micros(1_000_000);
     const INTERACTIVE: Priority = Priority::Interactive;
 
-    fn limits() -> Limits {
-        Limits {
-            requests_per_minute: Some(2),
-            tokens_per_minute: Some(600),
-            concurrent: Some(3),
-            ..Limits::default()
-        }
+    const LIMITS: Limits = Limits {
+        requests_per_minute: Some(2),
+        tokens_per_minute: Some(600),
+        input_tokens_per_minute: None,
+        output_tokens_per_minute: None,
+        concurrent: Some(3),
+        batch_reserve_ppm: 0,
+    };
+
+    fn rates() -> Rates {
+        Rates::new(&LIMITS)
     }
 
     fn amounts(input: u64, output: u64) -> Amounts {
@@ -306,24 +273,24 @@ mod tests {
 
     #[test]
     fn the_latest_dimension_says_when() {
-        let mut meter = Meter::full(&limits(), NOW);
-        meter.reserve(&limits(), &amounts(500, 100), NOW);
-        meter.reserve(&limits(), &amounts(0, 0), NOW);
+        let mut meter = Meter::full(&rates(), NOW);
+        meter.reserve(&rates(), &amounts(500, 100), NOW);
+        meter.reserve(&rates(), &amounts(0, 0), NOW);
         // A request comes back every 30 s, 100 tokens every 10 s.
         let until = NOW.plus(Duration::from_secs(30));
         assert_eq!(
-            meter.admit(&limits(), INTERACTIVE, &amounts(50, 50), NOW),
+            meter.admit(&rates(), INTERACTIVE, &amounts(50, 50), NOW),
             Err(Rejection::RateLimited { until })
         );
-        assert_eq!(meter.admit(&limits(), INTERACTIVE, &amounts(50, 50), until), Ok(()));
+        assert_eq!(meter.admit(&rates(), INTERACTIVE, &amounts(50, 50), until), Ok(()));
     }
 
     #[test]
     fn zero_never_fits_and_a_slot_is_counted() {
-        let none = Limits { requests_per_minute: Some(0), ..Limits::default() };
+        let none = Rates::new(&Limits { requests_per_minute: Some(0), ..Limits::default() });
         let meter = Meter::full(&none, NOW);
         assert_eq!(meter.admit(&none, INTERACTIVE, &amounts(1, 1), NOW), Err(Rejection::NeverFits));
-        let one = Limits { concurrent: Some(1), ..Limits::default() };
+        let one = Rates::new(&Limits { concurrent: Some(1), ..Limits::default() });
         let mut meter = Meter::full(&one, NOW);
         meter.reserve(&one, &amounts(1, 1), NOW);
         assert_eq!(meter.has_slot(&one, INTERACTIVE), Err(Rejection::AtConcurrency));
@@ -332,31 +299,13 @@ mod tests {
     }
 
     #[test]
-    fn batch_leaves_its_share_of_slots_and_finds_one_unless_all_are_reserved() {
-        for (concurrent, reserve_ppm, open) in [
-            (10, 350_000, 6),
-            (10, 0, 10),
-            (1, 350_000, 1),
-            (2, 990_000, 1),
-            (10, 1_000_000, 0),
-            (0, 350_000, 0),
-        ] {
-            let batch_reserve_ppm = reserve_ppm;
-            let concurrent = Some(concurrent);
-            let limits = Limits { concurrent, batch_reserve_ppm, ..Limits::default() };
-            assert_eq!(limits.slots_for(Priority::Batch), Some(open), "{limits:?}");
-            assert_eq!(limits.slots_for(INTERACTIVE), concurrent);
-        }
-    }
-
-    #[test]
     fn an_edit_never_refills() {
-        let mut meter = Meter::full(&limits(), NOW);
-        meter.reserve(&limits(), &amounts(600, 0), NOW);
-        let more = Limits { tokens_per_minute: Some(6_000), ..limits() };
-        meter.edit(&limits(), &more, NOW);
+        let mut meter = Meter::full(&rates(), NOW);
+        meter.reserve(&rates(), &amounts(600, 0), NOW);
+        let more = Rates::new(&Limits { tokens_per_minute: Some(6_000), ..LIMITS });
+        meter.edit(&rates(), &more, NOW);
         assert_eq!(meter.left(Rate::new(6_000, None), Dimension::Total, NOW), 0);
-        let fewer = Limits { tokens_per_minute: Some(60), ..limits() };
+        let fewer = Rates::new(&Limits { tokens_per_minute: Some(60), ..LIMITS });
         let later = NOW.plus(Duration::from_secs(600));
         meter.edit(&more, &fewer, later);
         assert_eq!(meter.left(Rate::new(60, None), Dimension::Total, later), 60);

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::catalog::{Catalog, Limits};
+use crate::catalog::Catalog;
 use crate::id::{CallerId, GroupId};
 use crate::inline::Inline;
 use crate::money::BudgetPolicy;
 use crate::permit::{Permit, Rights};
+use crate::rates::Rates;
 
 /// The owners whose limits a call passes, the nearest first.
 pub(crate) type Chain = Inline<OwnerId, 4>;
@@ -24,7 +25,7 @@ pub(crate) struct OwnerId(u32);
 pub(crate) struct Owner {
     /// `key NAME`, `team NAME`, `organisation NAME` or `gateway`: unique among owners.
     pub(crate) name: String,
-    pub(crate) limits: Limits,
+    pub(crate) rates: Rates,
     pub(crate) budget: Option<BudgetPolicy>,
     /// Who is around it, by name.
     pub(crate) within: Option<String>,
@@ -82,7 +83,7 @@ impl OwnerId {
 
 impl Owner {
     fn binds(&self) -> bool {
-        self.limits != Limits::default() || self.budget.is_some()
+        !self.rates.is_empty() || self.budget.is_some()
     }
 }
 
@@ -295,10 +296,11 @@ const LONGEST: usize = 4;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Limits;
 
     fn owner(name: &str, within: &str) -> Owner {
-        let limits = Limits { concurrent: Some(1), ..Limits::default() };
-        Owner { name: name.into(), limits, within: Some(within.into()), ..Owner::default() }
+        let rates = Rates::new(&Limits { concurrent: Some(1), ..Limits::default() });
+        Owner { name: name.into(), rates, within: Some(within.into()), ..Owner::default() }
     }
 
     fn owners(keys: &[(&str, u8)]) -> Owners {

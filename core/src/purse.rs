@@ -86,7 +86,7 @@ impl Purses {
     /// The owners are about to be replaced by `new`, which keeps the places of `old`.
     pub(crate) fn adopt(&mut self, old: &Owners, new: &Owners, now: Timestamp) {
         for ((purse, before), after) in self.all.iter_mut().zip(old.all()).zip(new.all()) {
-            purse.meter.edit(&before.limits, &after.limits, now);
+            purse.meter.edit(&before.rates, &after.rates, now);
             if let Some(after) = &after.budget {
                 purse.money.edit(after, now);
             }
@@ -96,7 +96,7 @@ impl Purses {
 
     fn grow(&mut self, owners: &Owners, now: Timestamp) {
         for owner in owners.all().iter().skip(self.all.len()) {
-            let meter = Meter::full(&owner.limits, now);
+            let meter = Meter::full(&owner.rates, now);
             self.all.push(Purse { meter, money: Money::new(), changed: false });
         }
     }
@@ -165,7 +165,7 @@ impl Purses {
             let (Some(owner), Some(purse)) = (owners.get(id), self.all.get_mut(id.index())) else {
                 continue;
             };
-            purse.meter.reserve(&owner.limits, &hold.amounts, now);
+            purse.meter.reserve(&owner.rates, &hold.amounts, now);
             purse.money.reserve(hold.money);
             touch(&mut self.changed, purse, id);
         }
@@ -189,7 +189,7 @@ impl Purses {
             let (Some(owner), Some(purse)) = (owners.get(id), self.all.get_mut(id.index())) else {
                 continue;
             };
-            purse.meter.settle(&owner.limits, &hold.amounts, &hold.bill.used, now);
+            purse.meter.settle(&owner.rates, &hold.amounts, &hold.bill.used, now);
             let crossed = match &owner.budget {
                 Some(budget) => purse.money.settle(budget, hold.money, hold.bill.cost, now),
                 None => {

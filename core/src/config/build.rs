@@ -22,6 +22,7 @@ use crate::catalog::{
 };
 use crate::direct::DirectNames;
 use crate::id::{GroupId, ProviderId};
+use crate::rates::Rates;
 
 /// How long an answer is kept for a repeated idempotency key, unless the policy says.
 const IDEMPOTENCY_WINDOW: Duration = Duration::from_secs(600);
@@ -41,10 +42,10 @@ pub(crate) fn build(config: &Config, scripted: bool, faults: &Faults) -> Catalog
     let builder = Builder { config, names, faults, scripted };
     builder.check_callers();
     let (names, wildcards) = builder.names.for_clients(config, faults);
-    let providers = config
-        .providers
-        .iter()
-        .map(|provider| Provider { name: provider.name.clone(), limits: provider.limits });
+    let providers = config.providers.iter().map(|provider| Provider {
+        name: provider.name.clone(),
+        rates: Rates::new(&provider.limits),
+    });
     let catalog = Catalog {
         document: Arc::default(),
         providers: providers.collect(),
@@ -87,7 +88,7 @@ impl Builder<'_> {
             },
             tags: config.tags.clone(),
             region: config.region.clone().or_else(|| provider?.region.clone()),
-            limits: counting.shape(config.limits),
+            rates: counting.shape(&config.limits),
             counting,
             supports: config.supports,
             price: config.price,

@@ -8,17 +8,19 @@ use super::rights::Teams;
 use crate::calendar::{CalendarUnit, Zone};
 use crate::money::{BudgetPolicy, Window};
 use crate::owners::{Anonymous, KeyEntry, Owner, Owners};
+use crate::rates::Rates;
 
 /// Every owner. References that lead nowhere are reported by whoever checks callers.
 pub(crate) fn owners(config: &Config, names: &Names<'_>) -> Owners {
     let callers = &config.callers;
     let own = |kind: &str, name: &str, caller: &Caller, within: Option<String>| Owner {
         name: format!("{kind} {name}"),
-        limits: caller.limits,
+        rates: Rates::new(&caller.limits),
         budget: caller.budget.as_ref().map(|budget| policy(budget, caller, names)),
         within: within.or_else(|| Some(GATEWAY.to_owned())),
     };
-    let gateway = Owner { name: GATEWAY.into(), limits: config.limits, ..Owner::default() };
+    let gateway =
+        Owner { name: GATEWAY.into(), rates: Rates::new(&config.limits), ..Owner::default() };
     let mut all = vec![gateway];
     for (name, caller) in &callers.organisations {
         all.push(own("organisation", name, caller, None));

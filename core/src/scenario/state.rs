@@ -37,7 +37,7 @@ fn deployment(world: &World<'_>, path: &str, name: &str, expect: &StateExpect) -
     check.within("in_flight", expect.in_flight, Some(world.router.in_flight(id).into()));
     for (dimension, range) in &expect.level {
         let meter = &world.router.fleet.health(id).meter;
-        let rate = deployment.limits.rate(*dimension);
+        let rate = deployment.rates.rate(*dimension);
         let left = rate.map(|rate| meter.left(rate, *dimension, world.clock()));
         check.within(&format!("level.{}", dimension.name()), Some(*range), left);
     }

@@ -132,7 +132,7 @@ fn a_scenario_defines_members_in_place() {
     );
     let Loaded { catalog, config, .. } = loaded.unwrap();
     assert_eq!(shares(&catalog, "g"), [("east".into(), 9, 0), ("west".into(), 1, 0)]);
-    assert_eq!(catalog.deployment(DeploymentId(0)).limits.concurrent, Some(1));
+    assert_eq!(catalog.deployment(DeploymentId(0)).rates.concurrent(), Some(1));
     assert_eq!(catalog.deployment(DeploymentId(0)).model, ModelName::Fixed("east".into()));
     assert_eq!(config.providers[0].protocol, Protocol::Mock);
 

@@ -6,6 +6,7 @@ use super::{EXAMPLE, load, load_more, shares};
 use crate::catalog::{Policy, RetryBudgetPolicy, Strategy};
 use crate::config::{Faults, Loaded, PolicyConfig, Protocol, Server, Store};
 use crate::id::GroupId;
+use crate::limit::Dimension;
 
 #[test]
 fn the_example_loads_whole() {
@@ -28,7 +29,7 @@ fn the_example_loads_whole() {
     assert_eq!(config.routes[0].matches.headers, [("x-team".to_owned(), "growth".to_owned())]);
 
     let main = catalog.deployment(catalog.deployment_named("gpt4o-main").unwrap());
-    assert_eq!(main.limits.tokens_per_minute, Some(300_000));
+    assert_eq!(main.rates.rate(Dimension::Total).unwrap().per_minute, 300_000);
     assert_eq!(main.price.unwrap().cached_input, 1_250_000);
     assert_eq!(main.supports.output_tokens, Some(16_384));
     assert_eq!(main.blocked, None);

@@ -5,13 +5,14 @@ use core::time::Duration;
 mod properties;
 
 use super::*;
-use crate::catalog::Strategy;
+use crate::catalog::{Limits, Strategy};
 use crate::chance::Seed;
 use crate::config::Config;
 use crate::failure::{Failure, FailureKind};
 use crate::id::DeploymentId;
 use crate::limit::Amounts;
 use crate::node::Node;
+use crate::rates::Rates;
 use crate::request::Usage;
 
 /// One member's past: milliseconds to the first token and per output token, calls in flight, how
@@ -62,7 +63,7 @@ fn world(pasts: &[Past], stream: bool) -> World {
             cache_write: each,
             output: each,
         });
-        deployment.limits.concurrent = Some(1_000);
+        deployment.rates = Rates::new(&Limits { concurrent: Some(1_000), ..Limits::default() });
     }
     let mut fleet = Fleet::new(&catalog, NOW);
     for (past, id) in pasts.iter().zip((0..).map(DeploymentId)) {
@@ -229,7 +230,9 @@ fn usage_goes_where_most_is_left_after_the_request() {
     let pasts = [PLAIN, PLAIN];
     let mut world = world(&pasts, true);
     for (deployment, rate) in world.catalog.deployments.iter_mut().zip([1_000_000, 1_000]) {
-        deployment.limits.tokens_per_minute = Some(rate);
+        let (tokens_per_minute, concurrent) = (Some(rate), Some(1_000));
+        deployment.rates =
+            Rates::new(&Limits { tokens_per_minute, concurrent, ..Limits::default() });
     }
     world.fleet = Fleet::new(&world.catalog, NOW);
     let taken = Amounts { requests: 1, input: 900, output: 0 };
