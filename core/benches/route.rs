@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use load::{CALLS, Load};
 use pointsman_core::{Config, Node, Router, Timestamp};
 
-const ROUNDS: u32 = 60;
+const ROUNDS: u32 = 400;
 const STRATEGIES: [&str; 12] = [
     "predicted",
     "weighted",
@@ -119,7 +119,7 @@ fn instructions(strategy: &str, members: u32, others: u32) -> Option<u64> {
 /// Warms up; then a round begins, or is only prepared.
 fn count(strategy: &str, members: u32, others: u32, last: &str) {
     let mut load = Load::new(strategy, members, others);
-    load.rounds(2);
+    load.rounds(20);
     load.prepare();
     if last == "begin" {
         load.begin();

@@ -39,7 +39,7 @@ impl Router {
                 continue;
             };
             for dimension in Dimension::ALL {
-                let Some(rate) = owner.limits.rate(dimension) else { continue };
+                let Some(rate) = owner.rates.rate(dimension) else { continue };
                 let left = purse.meter.left(rate, dimension, now);
                 let room = Room {
                     limit: Bucket::holds(rate),

@@ -7,6 +7,7 @@ use crate::action::{Stop, WaitReason};
 use crate::call::{Call, Repeat};
 use crate::catalog::Policy;
 use crate::census::Census;
+use crate::funnel::Funnel;
 use crate::retry_budget::RetryOf;
 use crate::time::{Timestamp, micros};
 use crate::visits::Visits;
@@ -52,7 +53,7 @@ impl Walk<'_> {
         let mut visits = Visits::of(call);
         while let Some(visit) = visits.next(self, call, false) {
             let group = self.catalog.group(visit.group);
-            let funnel = self.funnel(call, visit, Repeat::Again(&call.history));
+            let funnel = Funnel::new(self, call, visit, Repeat::Again(&call.history));
             for member in &group.members {
                 if !call.history.may_repeat(member.deployment) {
                     continue;

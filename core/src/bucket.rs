@@ -84,6 +84,9 @@ impl Bucket {
             return Err(Shortfall::Never);
         }
         let needed = units(amount).saturating_add(rate.leaves).min(rate.capacity);
+        if self.level >= needed {
+            return Ok(());
+        }
         let missing = needed.saturating_sub(self.level_at(rate, now));
         if missing <= 0 {
             return Ok(());
@@ -124,7 +127,7 @@ impl Bucket {
 
     /// When it is full, if nobody takes anything; never, at a rate of zero.
     pub(crate) fn full_at(&self, rate: Rate, now: Timestamp) -> Timestamp {
-        let missing = rate.capacity().saturating_sub(self.level_at(rate, now)).max(0);
+        let missing = rate.capacity.saturating_sub(self.level_at(rate, now)).max(0);
         if rate.per_minute == 0 {
             return Timestamp::NEVER;
         }
@@ -134,7 +137,7 @@ impl Bucket {
 
     /// What a full bucket holds, in whole tokens rounded down.
     pub(crate) fn holds(rate: Rate) -> u64 {
-        rate.capacity().div_euclid(UNITS).unsigned_abs()
+        rate.capacity.div_euclid(UNITS).unsigned_abs()
     }
 
     /// The share of a full bucket that is left once `amount` is taken: at most 1, negative in debt.

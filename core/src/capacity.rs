@@ -3,6 +3,7 @@
 use crate::action::{Action, WaitReason};
 use crate::call::{Call, Repeat};
 use crate::catalog::Policy;
+use crate::funnel::Funnel;
 use crate::id::{CallId, DeploymentId};
 use crate::limit::Amounts;
 use crate::queue::Joining;
@@ -91,7 +92,7 @@ impl Walk<'_> {
     fn each_passing(&self, call: &Call, mut visit: impl FnMut(DeploymentId, Rejection)) {
         let mut visits = Visits::of(call);
         while let Some(one) = visits.next(self, call, true) {
-            let funnel = self.funnel(call, one, Repeat::Untried(&call.history));
+            let funnel = Funnel::new(self, call, one, Repeat::Untried(&call.history));
             for member in &self.catalog.group(one.group).members {
                 match funnel.examine(member) {
                     Err(rejection)

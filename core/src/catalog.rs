@@ -241,6 +241,8 @@ pub struct Group {
     /// Not configured as a group: it stands for a deployment named directly. Such groups are not
     /// listed, and have the deployment's name, or `provider/model`.
     pub hidden: bool,
+    /// Whether a member serves the requests that no tag places.
+    pub(crate) has_default: bool,
 }
 
 /// One member of a group.

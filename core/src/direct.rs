@@ -96,5 +96,6 @@ fn hidden(name: String, members: &[DeploymentId], policy: Policy) -> Group {
         content_fallbacks: Vec::new(),
         policy,
         hidden: true,
+        has_default: false,
     }
 }

@@ -8,7 +8,7 @@ use crate::counting::Used;
 use crate::health::Health;
 use crate::id::{DeploymentId, ProviderId};
 use crate::ledger::Held;
-use crate::limit::{Amounts, Dimension, Meter};
+use crate::limit::{Amounts, Meter};
 use crate::observe::Observed;
 use crate::rates::Rates;
 use crate::rejection::Rejection;
@@ -126,6 +126,9 @@ impl Fleet {
         let deployment = catalog.deployment(id);
         let shared = &catalog.provider(deployment.provider).rates;
         let own = self.health(id).meter.fullness(&deployment.rates, amounts, now);
+        if shared.is_empty() {
+            return own;
+        }
         own.max(self.provider(deployment.provider).fullness(shared, amounts, now))
     }
 
@@ -151,7 +154,11 @@ impl Fleet {
     ) -> Result<(), Rejection> {
         let deployment = catalog.deployment(id);
         let rates = &catalog.provider(deployment.provider).rates;
-        let (own, shared) = (&self.health(id).meter, self.provider(deployment.provider));
+        let own = &self.health(id).meter;
+        if rates.is_empty() {
+            return own.has_room(&deployment.rates, priority, amounts, now);
+        }
+        let shared = self.provider(deployment.provider);
         both(
             own.admit(&deployment.rates, priority, amounts, now),
             shared.admit(rates, priority, amounts, now),
@@ -167,10 +174,7 @@ impl Fleet {
         id: DeploymentId,
         request: &Request,
     ) -> Amounts {
-        let learnt = &self.health(id).learnt;
-        let most = catalog.deployment(id).supports.output_tokens.unwrap_or(u64::MAX);
-        let output = request.max_output_tokens.unwrap_or(learnt.usual_output().min(most));
-        Amounts { requests: 1, input: learnt.input(request.input_estimate()), output }
+        self.health(id).expected(catalog.deployment(id), request)
     }
 
     /// What an attempt takes of the limits of this deployment and its provider.
@@ -190,8 +194,7 @@ impl Fleet {
         id: DeploymentId,
         expected: &Amounts,
     ) -> Amounts {
-        let usual = self.health(id).learnt.usual_output();
-        catalog.deployment(id).counting.reserve(expected, usual)
+        self.health(id).counted(catalog.deployment(id), expected)
     }
 
     /// Take the amounts and a slot of both owners.
@@ -261,8 +264,7 @@ pub(crate) fn read(
     slots: u32,
     now: Timestamp,
 ) {
-    for dimension in Dimension::ALL {
-        let Some(limit) = rates.rate(dimension) else { continue };
+    for (dimension, limit) in rates.each(Priority::Interactive) {
         let before = meter.left(limit, dimension, now);
         let taken = i64::try_from(amounts.on(dimension)).unwrap_or(i64::MAX);
         let after = before.saturating_sub(taken);

@@ -3,41 +3,45 @@
 //! What never changes for a request comes first, then what time lifts, then what this call has
 //! tried. No filter reorders, none adds, and fallback groups pass the same ones.
 
-use crate::call::Repeat;
 use core::time::Duration;
 
+use crate::call::{Call, Repeat};
 use crate::catalog::{Catalog, Deployment, Group, Member};
 use crate::config::Ceilings;
 use crate::fleet::Fleet;
+use crate::health::Health;
 use crate::id::DeploymentId;
 use crate::limit::Amounts;
 use crate::purse::Funds;
 use crate::queue::{Queue, Rank};
 use crate::rejection::Rejection;
-use crate::request::{Capability, Request};
+use crate::request::{Capability, Needs, Priority, Request};
 use crate::time::Timestamp;
+use crate::visits::Visit;
+use crate::walk::Walk;
 
 /// Everything the funnel looks at for one group.
 pub(crate) struct Funnel<'a> {
-    pub(crate) catalog: &'a Catalog,
-    pub(crate) fleet: &'a Fleet,
-    pub(crate) request: &'a Request,
+    catalog: &'a Catalog,
+    fleet: &'a Fleet,
+    request: &'a Request,
     /// Whether the caller may use this group.
-    pub(crate) permitted: bool,
-    pub(crate) ceilings: Ceilings,
-    pub(crate) tags: TagRule,
-    pub(crate) larger_than: Option<Larger>,
-    pub(crate) tried: Repeat<'a>,
+    permitted: bool,
+    ceilings: Ceilings,
+    tags: TagRule,
+    asked: Asked,
+    larger_than: Option<Larger>,
+    tried: Repeat<'a>,
     /// Whether a breaker lets a probe through before its time.
     pub(crate) panic: bool,
     /// Whether an active probe that found it down is passed over.
     pub(crate) despite_probes: bool,
-    pub(crate) queue: &'a Queue,
+    queue: &'a Queue,
     /// What the caller's budgets allow, if any binds.
-    pub(crate) funds: Option<Funds>,
+    funds: Option<Funds>,
     /// The call's rank in the queue.
-    pub(crate) rank: Rank,
-    pub(crate) now: Timestamp,
+    rank: Rank,
+    now: Timestamp,
 }
 
 /// After a context failure: which windows may be tried.
@@ -70,35 +74,105 @@ impl TagRule {
     /// A tagged request sees members carrying all its tags, else `default` ones, else none; an
     /// untagged one sees all, or only `default` ones if any exist.
     pub(crate) fn of(catalog: &Catalog, group: &Group, request: &Request) -> Self {
-        let any = |carries: &dyn Fn(&Deployment) -> bool| {
-            group.members.iter().any(|member| carries(catalog.deployment(member.deployment)))
-        };
-        if !request.tags.is_empty() {
-            let carrying = any(&|deployment| carries_all(deployment, &request.tags));
-            return if carrying { Self::Carrying } else { Self::Default };
+        if request.tags.is_empty() {
+            return if group.has_default { Self::Default } else { Self::Any };
         }
-        if any(&|deployment| carries(deployment, DEFAULT_TAG)) { Self::Default } else { Self::Any }
+        let carrying =
+            |member: &Member| carries_all(catalog.deployment(member.deployment), &request.tags);
+        if group.members.iter().any(carrying) { Self::Carrying } else { Self::Default }
     }
 }
 
-impl Funnel<'_> {
+impl Catalog {
+    /// Notes which groups have members that serve the requests that no tag places.
+    pub(crate) fn note_defaults(&mut self) {
+        let Self { deployments, groups, .. } = self;
+        let serves = |member: &Member| {
+            let deployment = deployments.get(member.deployment.index());
+            deployment.is_some_and(|deployment| carries(deployment, DEFAULT_TAG))
+        };
+        for group in groups {
+            group.has_default = group.members.iter().any(serves);
+        }
+    }
+}
+
+/// Which filters could remove anybody in this call; the others need not be asked of each member.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    /// Who may serve it.
+    who: bool,
+    /// What a member must be or be able to do.
+    what: bool,
+    /// What it may cost or take.
+    cost: bool,
+}
+
+impl<'a> Funnel<'a> {
+    /// The filters of one group for one call, as it is now.
+    pub(crate) fn new(walk: &Walk<'a>, call: &'a Call, visit: Visit, tried: Repeat<'a>) -> Self {
+        let (catalog, request) = (walk.catalog, &call.request);
+        let group = catalog.group(visit.group);
+        let permitted = call.may_use(catalog, visit.group);
+        let ceilings = call.ceilings(group);
+        let tags = TagRule::of(catalog, group, request);
+        let funds =
+            call.hold.and_then(|(hold, _)| walk.purses.funds(&catalog.owners, &hold, walk.now));
+        let placed = tags != TagRule::Any || request.region.is_some();
+        Self {
+            catalog,
+            fleet: walk.fleet,
+            request,
+            permitted,
+            ceilings,
+            tags,
+            asked: Asked {
+                who: !permitted || request.prefer.is_some(),
+                what: placed || request.needs != Needs::default(),
+                cost: funds.is_some() || ceilings != Ceilings::default(),
+            },
+            larger_than: call
+                .route
+                .floor
+                .map(|floor| Larger { floor, unknown_passes: visit.for_context }),
+            tried,
+            panic: false,
+            despite_probes: false,
+            queue: walk.queue,
+            funds,
+            rank: walk.queue.rank(call.id, call.flow()),
+            now: walk.now,
+        }
+    }
+
     /// Whether `member` may have the attempt: `Ok(true)` only as its breaker's probe.
     pub(crate) fn examine(&self, member: &Member) -> Result<bool, Rejection> {
-        let deployment = self.catalog.deployment(member.deployment);
-        self.may_serve(deployment)?;
-        self.usable(member, deployment)?;
-        self.suits(deployment)?;
+        let id = member.deployment;
+        let (deployment, health) = (self.catalog.deployment(id), self.fleet.health(id));
+        if self.asked.who {
+            self.may_serve(deployment)?;
+        }
+        if health.blocked || deployment.blocked.is_some() || deployment.retired {
+            return Err(Rejection::Blocked);
+        }
+        if member.weight == 0 {
+            return Err(Rejection::Drained);
+        }
+        if self.asked.what {
+            self.suits(deployment)?;
+        }
         self.fits_window(deployment)?;
-        self.within_ceilings(member.deployment, deployment)?;
-        self.affordable(member.deployment, deployment)?;
-        let health = self.fleet.health(member.deployment);
+        if self.asked.cost {
+            self.within_ceilings(id, deployment)?;
+            self.affordable(id, deployment)?;
+        }
         let probe =
             if self.panic { health.pass_in_panic(self.now) } else { health.pass(self.now) }?;
         if health.probe_down && !self.despite_probes {
             return Err(Rejection::ProbeDown);
         }
-        self.has_room(member.deployment)?;
-        if self.tried.forbids(member.deployment) { Err(Rejection::Tried) } else { Ok(probe) }
+        self.has_room(id, deployment, health)?;
+        if self.tried.forbids(id) { Err(Rejection::Tried) } else { Ok(probe) }
     }
 
     /// Needed capabilities about which nothing is known of this deployment.
@@ -130,21 +204,36 @@ impl Funnel<'_> {
     }
 
     /// Whether the limits have room, for this call and for whoever waits before it.
-    fn has_room(&self, id: DeploymentId) -> Result<(), Rejection> {
-        let priority = self.request.priority;
-        let room = |priority, amounts: &Amounts| {
-            self.fleet.has_room(self.catalog, id, priority, amounts, self.now)
-        };
+    fn has_room(
+        &self,
+        id: DeploymentId,
+        deployment: &Deployment,
+        health: &Health,
+    ) -> Result<(), Rejection> {
+        let own = health.counted(deployment, &health.expected(deployment, self.request));
+        self.room_for(id, self.request.priority, &own)?;
+        if self.queue.is_empty() { Ok(()) } else { self.in_turn(id, &own) }
+    }
+
+    fn room_for(
+        &self,
+        id: DeploymentId,
+        priority: Priority,
+        amounts: &Amounts,
+    ) -> Result<(), Rejection> {
+        self.fleet.has_room(self.catalog, id, priority, amounts, self.now)
+    }
+
+    /// There is room for this call: whether there is for whoever waits before it, too.
+    fn in_turn(&self, id: DeploymentId, own: &Amounts) -> Result<(), Rejection> {
         let counted = |amounts: &Amounts| self.fleet.counted(self.catalog, id, amounts);
-        let own = self.fleet.amounts(self.catalog, id, self.request);
-        room(priority, &own)?;
-        let fits = |priority, first: &Amounts| room(priority, &counted(first)).is_ok();
-        if self.queue.is_empty() || !self.queue.keeps(id, self.rank, fits) {
+        let fits = |priority, first: &Amounts| self.room_for(id, priority, &counted(first)).is_ok();
+        if !self.queue.keeps(id, self.rank, fits) {
             return Ok(());
         }
-        let ahead = counted(&self.queue.amounts_ahead(id, self.rank)).plus(&own);
+        let ahead = counted(&self.queue.amounts_ahead(id, self.rank)).plus(own);
         let soon = self.now.plus(STAND_BACK);
-        let until = match room(priority, &ahead) {
+        let until = match self.room_for(id, self.request.priority, &ahead) {
             Err(Rejection::RateLimited { until }) => until.max(soon),
             _ => soon,
         };
@@ -178,14 +267,6 @@ impl Funnel<'_> {
         Ok(())
     }
 
-    fn usable(&self, member: &Member, deployment: &Deployment) -> Result<(), Rejection> {
-        let by_operator = self.fleet.health(member.deployment).blocked;
-        if by_operator || deployment.blocked.is_some() || deployment.retired {
-            return Err(Rejection::Blocked);
-        }
-        if member.weight == 0 { Err(Rejection::Drained) } else { Ok(()) }
-    }
-
     fn suits(&self, deployment: &Deployment) -> Result<(), Rejection> {
         let tagged = match self.tags {
             TagRule::Any => true,
@@ -199,16 +280,14 @@ impl Funnel<'_> {
             return Err(Rejection::NoRegionMatch);
         }
         let strict = self.request.prefer.as_ref().is_some_and(|prefer| prefer.require_parameters);
-        for capability in Capability::ALL {
-            let refused = match deployment.supports.has(capability) {
-                Some(has) => !has,
-                None => strict,
-            };
-            if refused && self.request.needs.has(capability) {
-                return Err(Rejection::LacksCapability(capability));
-            }
+        let lacks = |capability: &Capability| {
+            self.request.needs.has(*capability)
+                && !deployment.supports.has(*capability).unwrap_or(!strict)
+        };
+        match Capability::ALL.iter().find(|capability| lacks(capability)) {
+            Some(capability) => Err(Rejection::LacksCapability(*capability)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Input, tools and the output the client reserves must fit; after a context failure the

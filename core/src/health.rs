@@ -8,12 +8,13 @@
 use core::time::Duration;
 
 use crate::breaker::{Breaker, LONG, Pass};
-use crate::catalog::{BreakerPolicy, ThrottlePolicy};
+use crate::catalog::{BreakerPolicy, Deployment, ThrottlePolicy};
 use crate::failure::{BreakerBlame, Failure, QuotaFacts};
 use crate::learnt::Learnt;
-use crate::limit::{Dimension, Meter};
+use crate::limit::{Amounts, Dimension, Meter};
 use crate::rates::Rates;
 use crate::rejection::Rejection;
+use crate::request::Request;
 use crate::time::{Timestamp, micros};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +95,19 @@ impl Health {
             learnt: Learnt::nothing(),
             changed: false,
         }
+    }
+
+    /// What an attempt is expected to use: the host's estimate of the input, corrected by what was
+    /// learnt, and the most output there may be, or mostly is.
+    pub(crate) fn expected(&self, deployment: &Deployment, request: &Request) -> Amounts {
+        let most = deployment.supports.output_tokens.unwrap_or(u64::MAX);
+        let output = request.max_output_tokens.unwrap_or(self.learnt.usual_output().min(most));
+        Amounts { requests: 1, input: self.learnt.input(request.input_estimate()), output }
+    }
+
+    /// What of these counts at the deployment.
+    pub(crate) fn counted(&self, deployment: &Deployment, expected: &Amounts) -> Amounts {
+        deployment.counting.reserve(expected, self.learnt.usual_output())
     }
 
     /// Whether the gates let an attempt through: `Ok(true)` only as the probe.

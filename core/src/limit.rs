@@ -87,6 +87,19 @@ impl Meter {
         Self { buckets: Dimension::ALL.map(bucket), in_flight: 0 }
     }
 
+    /// Whether the rate limits have room for `amounts`, and then whether one more call may be in
+    /// flight.
+    pub(crate) fn has_room(
+        &self,
+        rates: &Rates,
+        priority: Priority,
+        amounts: &Amounts,
+        now: Timestamp,
+    ) -> Result<(), Rejection> {
+        self.admit(rates, priority, amounts, now)?;
+        self.has_slot(rates, priority)
+    }
+
     /// Whether the rate limits have room for `amounts`; else the time at which they all will.
     pub(crate) fn admit(
         &self,
@@ -96,8 +109,7 @@ impl Meter {
         now: Timestamp,
     ) -> Result<(), Rejection> {
         let mut until = None;
-        for dimension in Dimension::ALL {
-            let Some(rate) = rates.rate_for(dimension, priority) else { continue };
+        for (dimension, rate) in rates.each(priority) {
             match self.bucket(dimension).room(rate, amounts.on(dimension), now) {
                 Ok(()) => {}
                 Err(Shortfall::Never) => return Err(Rejection::NeverFits),
@@ -116,8 +128,7 @@ impl Meter {
         now: Timestamp,
     ) -> Option<(&'static str, Rejection)> {
         let mut last: Option<(&'static str, Timestamp)> = None;
-        for dimension in Dimension::ALL {
-            let Some(rate) = rates.rate_for(dimension, priority) else { continue };
+        for (dimension, rate) in rates.each(priority) {
             match self.bucket(dimension).room(rate, amounts.on(dimension), now) {
                 Ok(()) => {}
                 Err(Shortfall::Never) => return Some((dimension.name(), Rejection::NeverFits)),
@@ -142,10 +153,8 @@ impl Meter {
 
     /// Take `amounts` and a slot. The caller has asked [`Meter::admit`] and [`Meter::has_slot`].
     pub(crate) fn reserve(&mut self, rates: &Rates, amounts: &Amounts, now: Timestamp) {
-        for dimension in Dimension::ALL {
-            if let Some(rate) = rates.rate(dimension) {
-                self.bucket_mut(dimension).take(rate, amounts.on(dimension), now);
-            }
+        for (dimension, rate) in rates.each(Priority::Interactive) {
+            self.bucket_mut(dimension).take(rate, amounts.on(dimension), now);
         }
         self.in_flight = self.in_flight.saturating_add(1);
     }
@@ -159,11 +168,9 @@ impl Meter {
         used: &Amounts,
         now: Timestamp,
     ) {
-        for dimension in Dimension::ALL {
-            if let Some(rate) = rates.rate(dimension) {
-                let (reserved, used) = (reserved.on(dimension), used.on(dimension));
-                self.bucket_mut(dimension).settle(rate, reserved, used, now);
-            }
+        for (dimension, rate) in rates.each(Priority::Interactive) {
+            let (reserved, used) = (reserved.on(dimension), used.on(dimension));
+            self.bucket_mut(dimension).settle(rate, reserved, used, now);
         }
         self.in_flight = self.in_flight.saturating_sub(1);
     }
@@ -212,8 +219,7 @@ impl Meter {
     /// How full the fullest limit would be with `amounts` and one more call, from 0 to 1.
     pub(crate) fn fullness(&self, rates: &Rates, amounts: &Amounts, now: Timestamp) -> f64 {
         let mut fullest = 0.0f64;
-        for dimension in Dimension::ALL {
-            let Some(rate) = rates.rate(dimension) else { continue };
+        for (dimension, rate) in rates.each(Priority::Interactive) {
             let left = self.bucket(dimension).share_left(rate, amounts.on(dimension), now);
             fullest = fullest.max(1.0 - left);
         }

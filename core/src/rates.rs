@@ -14,10 +14,11 @@ use crate::request::Priority;
 const PPM: u32 = 1_000_000;
 
 /// Limits made ready to be asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rates {
-    /// By dimension; a batch call must leave its part of each.
-    rates: [Option<Rate>; 4],
+    /// The dimensions that are limited come first. A batch call must leave its part of each.
+    rates: [(Dimension, Rate); 4],
+    limited: u8,
     slots: Option<Slots>,
 }
 
@@ -27,6 +28,14 @@ struct Slots {
     all: u32,
     /// One batch call among them.
     batch: u32,
+}
+
+impl Default for Rates {
+    /// No limit at all.
+    fn default() -> Self {
+        let none = (Dimension::Requests, Rate::new(0, None));
+        Self { rates: [none; 4], limited: 0, slots: None }
+    }
 }
 
 impl Rates {
@@ -41,37 +50,43 @@ impl Rates {
         requests: Option<Duration>,
         tokens: Option<Duration>,
     ) -> Self {
-        let rate = |dimension| {
+        let rate = |dimension: &Dimension| {
             let (per_minute, burst) = match dimension {
                 Dimension::Requests => (limits.requests_per_minute, requests),
                 Dimension::Input => (limits.input_tokens_per_minute, tokens),
                 Dimension::Output => (limits.output_tokens_per_minute, tokens),
                 Dimension::Total => (limits.tokens_per_minute, tokens),
             };
-            per_minute.map(|rate| Rate::new(rate, burst).leaving(limits.batch_reserve_ppm))
+            let rate = Rate::new(per_minute?, burst).leaving(limits.batch_reserve_ppm);
+            Some((*dimension, rate))
         };
         let slots = |all| Slots { all, batch: slots_leaving(all, limits.batch_reserve_ppm) };
-        Self { rates: Dimension::ALL.map(rate), slots: limits.concurrent.map(slots) }
+        let mut rates = Self { slots: limits.concurrent.map(slots), ..Self::default() };
+        for (slot, limited) in rates.rates.iter_mut().zip(Dimension::ALL.iter().filter_map(rate)) {
+            *slot = limited;
+            rates.limited += 1;
+        }
+        rates
     }
 
     /// Whether nothing is limited.
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == Self::default()
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.limited == 0 && self.slots.is_none()
+    }
+
+    /// The dimensions that are limited, with the rates for calls of a priority: what they must leave
+    /// is left.
+    pub(crate) fn each(&self, priority: Priority) -> impl Iterator<Item = (Dimension, Rate)> {
+        let limited = self.rates.get(..usize::from(self.limited)).unwrap_or_default();
+        limited.iter().map(move |(dimension, rate)| match priority {
+            Priority::Interactive => (*dimension, rate.leaving_nothing()),
+            Priority::Batch => (*dimension, *rate),
+        })
     }
 
     /// The rate of one dimension, for whoever leaves nothing.
-    #[expect(clippy::indexing_slicing, reason = "one entry per dimension")]
     pub(crate) fn rate(&self, dimension: Dimension) -> Option<Rate> {
-        self.rates[dimension as usize].map(Rate::leaving_nothing)
-    }
-
-    /// The rate of one dimension for calls of a priority: what they must leave is left.
-    #[expect(clippy::indexing_slicing, reason = "one entry per dimension")]
-    pub(crate) fn rate_for(&self, dimension: Dimension, priority: Priority) -> Option<Rate> {
-        match priority {
-            Priority::Interactive => self.rate(dimension),
-            Priority::Batch => self.rates[dimension as usize],
-        }
+        self.each(Priority::Interactive).find(|(one, _)| *one == dimension).map(|(_, rate)| rate)
     }
 
     /// How many calls may be in flight.

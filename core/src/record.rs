@@ -4,6 +4,7 @@
 use crate::action::{Outcome, Stop};
 use crate::call::Call;
 use crate::catalog::Group;
+use crate::funnel::Funnel;
 use crate::idempotency::Repetition;
 use crate::rejection::Rejection;
 use crate::strategy::{self, Scored};
@@ -62,7 +63,7 @@ impl Walk<'_> {
         scratch: &Scratch,
         chosen: Option<&crate::walk::Choice>,
     ) -> Vec<Verdict> {
-        let funnel = self.funnel(call, visit, mode.repeat(call));
+        let funnel = Funnel::new(self, call, visit, mode.repeat(call));
         let memory = self.memories.get(visit.group.index());
         let scores = memory.map_or_else(Vec::new, |memory| {
             strategy::scores(call.strategy(group), &scratch.tier, &self.scene(call, group, memory))

@@ -10,7 +10,7 @@ use crate::call::{Call, Repeat};
 use crate::catalog::{Catalog, Group, Member, Policy, Strategy};
 use crate::census::Census;
 use crate::fleet::Fleet;
-use crate::funnel::{Funnel, Larger, TagRule};
+use crate::funnel::Funnel;
 use crate::id::{DeploymentId, GroupId};
 use crate::purse::Purses;
 use crate::queue::Queue;
@@ -54,9 +54,8 @@ pub(crate) struct Choice {
 /// Vectors that are filled anew on each decision and keep their memory between decisions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
-    /// Every survivor of the group looked at last.
-    survivors: Vec<Survivor>,
-    /// Those of them that the strategy chose from.
+    /// The survivors of the group looked at last; once one has been chosen, those that the strategy
+    /// chose from.
     pub(crate) tier: Vec<Survivor>,
     work: Workspace,
 }
@@ -189,14 +188,14 @@ impl Walk<'_> {
         census: &mut Census,
         scratch: &mut Scratch,
     ) {
-        let mut funnel = self.funnel(call, visit, mode.repeat(call));
+        let mut funnel = Funnel::new(self, call, visit, mode.repeat(call));
         funnel.panic = mode.panic;
         funnel.despite_probes = mode.despite_probes;
-        scratch.survivors.clear();
+        scratch.tier.clear();
         for (place, member) in self.catalog.group(visit.group).members.iter().enumerate() {
             match funnel.examine(member) {
                 Ok(true) if !mode.probes => {}
-                Ok(probe) => scratch.survivors.push(Survivor { place, member: *member, probe }),
+                Ok(probe) => scratch.tier.push(Survivor { place, member: *member, probe }),
                 Err(rejection) => {
                     census.over_budget |= funnel.over_budget(member.deployment);
                     census.count(rejection, self.now);
@@ -215,24 +214,22 @@ impl Walk<'_> {
         mode: Mode<'_>,
         scratch: &mut Scratch,
     ) -> Option<Step> {
-        let best = scratch.survivors.iter().map(|one| one.member.tier).min()?;
-        let due = scratch
-            .survivors
+        let tier = &mut scratch.tier;
+        let best = tier.iter().map(|one| one.member.tier).min()?;
+        let due = tier
             .iter()
             .filter(|one| one.probe && (one.member.tier == best || mode.panic))
             .min_by_key(|one| self.fleet.health(one.member.deployment).breaker.open_until());
         if let Some(due) = due.copied() {
-            scratch.tier.clear();
-            scratch.tier.push(due);
+            tier.clear();
+            tier.push(due);
             let pick = Pick { by: ChosenBy::Probe, ..Pick::of(0) };
             return Some(send(visit.group, &due, pick));
         }
-        scratch.tier.clear();
-        let tier = scratch.survivors.iter().filter(|one| one.member.tier == best);
-        scratch.tier.extend(tier);
+        tier.retain(|one| one.member.tier == best);
         let strategy = call.strategy(group);
         if strategy.shares() {
-            strategy::hold_back(&mut scratch.tier, self.fleet, &call.chance, self.now);
+            strategy::hold_back(tier, self.fleet, &call.chance, self.now);
         }
         let memory = self.memories.get(visit.group.index())?;
         let mut chance = call.chance.clone();
@@ -273,34 +270,6 @@ impl Walk<'_> {
         }
     }
 
-    pub(crate) fn funnel<'a>(
-        &'a self,
-        call: &'a Call,
-        visit: Visit,
-        tried: Repeat<'a>,
-    ) -> Funnel<'a> {
-        let group = self.catalog.group(visit.group);
-        let unknown_passes = visit.for_context;
-        Funnel {
-            catalog: self.catalog,
-            fleet: self.fleet,
-            request: &call.request,
-            permitted: call.may_use(self.catalog, visit.group),
-            ceilings: call.ceilings(group),
-            tags: TagRule::of(self.catalog, group, &call.request),
-            larger_than: call.route.floor.map(|floor| Larger { floor, unknown_passes }),
-            tried,
-            panic: false,
-            despite_probes: false,
-            queue: self.queue,
-            funds: call
-                .hold
-                .and_then(|(hold, _)| self.purses.funds(&self.catalog.owners, &hold, self.now)),
-            rank: self.queue.rank(call.id, call.flow()),
-            now: self.now,
-        }
-    }
-
     /// Every candidate of every group open to the call that is not admissible now, and the time
     /// at which a new call could succeed: `None` if one could at once, or if nothing lifts.
     pub(crate) fn rejections(&self, call: &Call) -> (Vec<Candidate>, Option<Timestamp>) {
@@ -309,7 +278,7 @@ impl Walk<'_> {
         let mut admissible = false;
         let mut visits = Visits::for_another(call);
         while let Some(visit) = visits.next(self, call, true) {
-            let funnel = self.funnel(call, visit, Repeat::Untried(&call.history));
+            let funnel = Funnel::new(self, call, visit, Repeat::Untried(&call.history));
             for member in &self.catalog.group(visit.group).members {
                 match funnel.examine(member) {
                     Ok(_) => admissible = true,

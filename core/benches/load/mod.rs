@@ -9,7 +9,7 @@ use pointsman_core::{
 };
 
 /// Calls of a round.
-pub(crate) const CALLS: u64 = 200;
+pub(crate) const CALLS: u64 = 25;
 
 /// A router, and the calls of the round that it is in.
 pub(crate) struct Load {

@@ -46,7 +46,7 @@ pub(crate) fn build(config: &Config, scripted: bool, faults: &Faults) -> Catalog
         name: provider.name.clone(),
         rates: Rates::new(&provider.limits),
     });
-    let catalog = Catalog {
+    let mut catalog = Catalog {
         document: Arc::default(),
         providers: providers.collect(),
         deployments: config.deployments.iter().map(|own| builder.deployment(own)).collect(),
@@ -67,7 +67,9 @@ pub(crate) fn build(config: &Config, scripted: bool, faults: &Faults) -> Catalog
         idempotency_window: config.policy.idempotency_window.unwrap_or(IDEMPOTENCY_WINDOW),
     };
     let quiet = Faults::default();
-    catalog.with_direct_names(PolicyConfig::default().resolve(&config.policy, &quiet))
+    catalog = catalog.with_direct_names(PolicyConfig::default().resolve(&config.policy, &quiet));
+    catalog.note_defaults();
+    catalog
 }
 
 impl Builder<'_> {
@@ -150,6 +152,7 @@ impl Builder<'_> {
             content_fallbacks: self.fallbacks(id, &config.content_fallbacks),
             policy,
             hidden: false,
+            has_default: false,
         }
     }
 

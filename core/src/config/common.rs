@@ -68,7 +68,6 @@ impl Limits {
             output_tokens_per_minute: map.read("output_tokens_per_minute", per_minute),
             concurrent: map.read("concurrent", Value::count32),
             batch_reserve_ppm: map.read("batch_reserve", Value::ppm).unwrap_or(0),
-            ..Self::default()
         }
     }
 }

@@ -253,11 +253,11 @@ fn best_marked(survivors: &[Survivor], marks: &[Mark], chance: &Chance) -> Optio
     let rank = |one: &Survivor| {
         rendezvous::rank(chance.tie(one.member.deployment.number().into()), one.member.weight)
     };
-    let both = survivors.iter().zip(marks).enumerate();
-    let best = both.min_by(|(_, (one, mark)), (_, (other, than))| {
-        mark.order(than).then_with(|| rank(one).total_cmp(&rank(other)))
-    })?;
-    Some(Pick::of(best.0))
+    let best = marks.iter().min_by(|mark, than| mark.order(than))?;
+    let equal =
+        survivors.iter().zip(marks).enumerate().filter(|(_, (_, mark))| mark.order(best).is_eq());
+    let ranked = equal.map(|(index, (one, _))| (index, rank(one)));
+    ranked.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(index, _)| Pick::of(index))
 }
 
 #[cfg(test)]

@@ -97,23 +97,26 @@ fn stalest(
     if !scene.first_attempt || !scene.memory.may_explore() || survivors.len() < 2 {
         return None;
     }
+    let seen = |one: &Survivor| {
+        scene.fleet.observed(one.member.deployment).last_seen(scene.request.stream)
+    };
+    let stale = |one: &Survivor| scene.now.since(seen(one)) >= STALE && scene.in_flight(one) == 0;
+    // Mostly everybody is fresh, and then no price matters.
+    if !survivors.iter().any(stale) {
+        return None;
+    }
     let output = output_tokens(survivors, scene, &mut work.values);
     work.values.clear();
     work.values.extend(survivors.iter().filter_map(|one| cost::nano_usd(one, scene, output)));
     let most = median(&mut work.values).map(|price| price * DEAREST);
-    let seen = |one: &Survivor| {
-        scene.fleet.observed(one.member.deployment).last_seen(scene.request.stream)
-    };
-    let worth = |one: &Survivor| {
-        let affordable = most.is_none_or(|most| {
+    let affordable = |one: &Survivor| {
+        most.is_none_or(|most| {
             cost::nano_usd(one, scene, output).is_some_and(|price| price <= most)
-        });
-        let stale = scene.now.since(seen(one)) >= STALE;
-        stale && affordable && scene.in_flight(one) == 0
+        })
     };
     let order = |one: &Survivor| -> (Timestamp, u64) {
         (seen(one), chance.tie(one.member.deployment.number().into()))
     };
-    let found = survivors.iter().enumerate().filter(|(_, one)| worth(one));
+    let found = survivors.iter().enumerate().filter(|(_, one)| stale(one) && affordable(one));
     found.min_by_key(|(_, one)| order(one)).map(|(index, _)| index)
 }
