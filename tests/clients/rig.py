@@ -73,6 +73,17 @@ class Mock(Child):
             return json.load(answer)
 
 
+    def requests(self):
+        """The heads of its last requests, the oldest first."""
+        with urllib.request.urlopen(f"{self.address}/seen/requests", timeout=PATIENCE) as answer:
+            return json.load(answer)
+
+    def body(self, nth=0):
+        """The exact body of a request, the last being number 0."""
+        with urllib.request.urlopen(f"{self.address}/seen/body/{nth}", timeout=PATIENCE) as answer:
+            return answer.read()
+
+
 class Recorder:
     """An upstream that keeps the body of the last request and answers with fixed bytes."""
 

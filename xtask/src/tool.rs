@@ -13,7 +13,7 @@ pub(crate) struct Tool {
 }
 
 const NODE_AT_LEAST: (u32, u32) = (20, 19);
-const PYTHON_AT_LEAST: (u32, u32) = (3, 9);
+const PYTHON_AT_LEAST: (u32, u32) = (3, 11);
 
 /// Node, recent enough to `require` an ES module.
 pub(crate) fn node() -> Result<Tool> {
@@ -27,7 +27,7 @@ pub(crate) fn node() -> Result<Tool> {
 /// Python, with its `venv` module.
 pub(crate) fn python() -> Result<Tool> {
     let tool = find(&["python3", "python"], PYTHON_AT_LEAST).ok_or_else(|| {
-        "Python 3.9 or later is needed for the client tests and was not found on the path: \
+        "Python 3.11 or later is needed for the client tests and was not found on the path: \
          install it from python.org or your system's packages"
             .to_owned()
     })?;

@@ -73,7 +73,7 @@ fn bedrock(model: &str, action: &str) -> Option<Route> {
 fn models(path: &str, headers: &HeaderMap) -> Option<Route> {
     let family = match path {
         _ if headers.contains_key("anthropic-version") => Family::Anthropic,
-        _ if path.starts_with("/v1beta/") && !path.contains("/openai/") => Family::Gemini,
+        _ if headers.contains_key("x-goog-api-key") => Family::Gemini,
         _ => Family::OpenAi,
     };
     if path.ends_with("/models") {
