@@ -37,9 +37,13 @@ async function start(t, args, env = {}) {
 // A mock upstream called `name`, which plays a fault script.
 export async function mock(t, name, script) {
   const { address, stop } = await start(t, ["mock", "--listen", ANY_PORT, "--name", name]);
-  const played = await fetch(`${address}/script`, { method: "POST", body: JSON.stringify(script) });
-  if (!played.ok) throw new Error(await played.text());
-  return { address, stop, seen: async () => (await fetch(`${address}/seen`)).json() };
+  const play = async (script) => {
+    const body = JSON.stringify(script);
+    const played = await fetch(`${address}/script`, { method: "POST", body });
+    if (!played.ok) throw new Error(await played.text());
+  };
+  await play(script);
+  return { address, stop, play, seen: async () => (await fetch(`${address}/seen`)).json() };
 }
 
 // An upstream that keeps the body of the last request and answers with fixed text.

@@ -9,11 +9,12 @@ import anthropic
 import openai
 
 import cases
+import converse
 import rig
 import speakers
 
 SPEAKERS = [
-    speakers.Chat, speakers.Responses, speakers.Messages, speakers.Gemini, speakers.Converse,
+    speakers.Chat, speakers.Responses, speakers.Messages, speakers.Gemini, converse.Converse,
 ]
 
 
@@ -93,7 +94,7 @@ class Limits(unittest.TestCase):
         self.assertEqual(retry["retryDelay"], "7s")
 
     def test_bedrock(self):
-        error = self.refused(speakers.Converse)
+        error = self.refused(converse.Converse)
         self.assertEqual(error.response["Error"]["Code"], "ThrottlingException")
 
 

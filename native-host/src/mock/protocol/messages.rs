@@ -69,7 +69,7 @@ pub(super) fn whole(speech: &Speech) -> Value {
             json!({ "type": "thinking", "thinking": pieces.concat(), "signature": SIGNATURE })
         }
         Block::Text(pieces) => {
-            json!({ "type": "text", "text": pieces.concat(), "citations": null })
+            json!({ "type": "text", "text": pieces.concat() })
         }
         Block::Call(call) => {
             json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.input() })
