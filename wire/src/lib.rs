@@ -25,6 +25,7 @@ mod duration;
 mod endpoint;
 mod expected;
 mod fault;
+#[allow(dead_code, unused_imports)]
 mod generate;
 #[cfg(test)]
 mod golden;

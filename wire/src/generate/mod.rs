@@ -1,5 +1,31 @@
 //! Gemini's protocol: `generateContent` and `streamGenerateContent`.
 
+mod citation;
 mod error;
+mod finish;
+mod logprobs;
+mod members;
+mod model;
+mod read_answer;
+mod read_config;
+mod read_events;
+mod read_parts;
+mod read_request;
+mod schema;
+mod usage;
+mod write_answer;
+mod write_config;
+mod write_events;
+mod write_parts;
+mod write_request;
+
+#[cfg(test)]
+mod tests;
 
 pub(crate) use error::{error_body, error_event};
+pub(crate) use read_answer::read_answer;
+pub(crate) use read_events::EventReader;
+pub(crate) use read_request::read_request;
+pub(crate) use write_answer::write_answer;
+pub(crate) use write_events::EventWriter;
+pub(crate) use write_request::write_request;

@@ -31,6 +31,11 @@ impl<'a> Fields<'a> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
+    /// Whether there is such a member, `null` or not.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.members.iter().any(|(name, _)| name == key)
+    }
+
     /// A member; of a repeated one the last. One that is `null` is absent.
     pub(crate) fn take(&mut self, key: &str) -> Option<&'a Json<'a>> {
         let mut found = None;

@@ -4,6 +4,7 @@
 //! so that no digit, escape or order of keys is lost on the way.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use super::skim::{Broken, Kind, Skimmer};
 
@@ -12,6 +13,8 @@ use super::skim::{Broken, Kind, Skimmer};
 pub(crate) struct Json<'a> {
     raw: &'a str,
     form: Form<'a>,
+    /// See [`Json::keep`].
+    kept: OnceCell<Box<str>>,
 }
 
 #[derive(Clone, Debug)]
@@ -66,12 +69,18 @@ impl<'a> Json<'a> {
             }
         };
         let raw = whole.get(start..json.offset()).unwrap_or_default();
-        Ok(Self { raw, form })
+        Ok(Self { raw, form, kept: OnceCell::new() })
     }
 
     /// As it was written.
     pub(crate) fn raw(&self) -> &'a str {
         self.raw
+    }
+
+    /// What a reader makes of the value when its own text will not do, kept for as long as the
+    /// value. Made once; whoever asks again gets the same.
+    pub(crate) fn keep(&self, make: impl FnOnce() -> String) -> &str {
+        self.kept.get_or_init(|| make().into_boxed_str())
     }
 
     pub(crate) fn is_null(&self) -> bool {
@@ -146,6 +155,12 @@ mod tests {
         assert_eq!(json.at(&["b", "n"]).and_then(Json::whole), Some(12));
         assert!(json.at(&["b", "k"]).is_none());
         assert_eq!(json.get("a ").and_then(Json::flag), Some(true));
+    }
+
+    #[test]
+    fn what_is_made_of_a_value_is_kept_with_it() {
+        let json = Json::parse(b"1").unwrap();
+        assert_eq!((json.keep(|| "one".into()), json.keep(|| "two".into())), ("one", "one"));
     }
 
     #[test]

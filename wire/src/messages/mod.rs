@@ -20,7 +20,7 @@ mod tests;
 
 pub(crate) use error::{error_body, error_event};
 pub(crate) use read_answer::read_answer;
-pub(crate) use read_events::{EventReader, Malformed};
+pub(crate) use read_events::EventReader;
 pub(crate) use read_request::read_request;
 pub(crate) use write_answer::write_answer;
 pub(crate) use write_events::EventWriter;

@@ -4,11 +4,7 @@ use super::citation::read_citation;
 use super::finish::read_finish;
 use super::usage::Counts;
 use crate::json::Json;
-use crate::neutral::{Block, Delta, Event};
-
-/// An event is not what the protocol says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Malformed;
+use crate::neutral::{Block, Delta, Event, Malformed};
 
 /// Reads one stream. Blocks come one after the other, and all belong to the one choice.
 #[derive(Debug, Default)]

@@ -1,0 +1,62 @@
+//! Why an answer ended.
+
+use crate::neutral::Finish;
+
+/// What a `finishReason` means; `called` is whether the answer calls tools, which Gemini counts as
+/// complete.
+pub(super) fn read_finish(reason: &str, called: bool) -> Finish {
+    match reason {
+        "MAX_TOKENS" => Finish::Length,
+        "CONTINUATION" => Finish::Paused,
+        reason if is_filtered(reason) => Finish::Filtered,
+        _ if called => Finish::ToolCalls,
+        _ => Finish::Complete,
+    }
+}
+
+/// Whether a filter of the provider's ended it.
+pub(super) fn is_filtered(reason: &str) -> bool {
+    matches!(
+        reason,
+        "SAFETY"
+            | "RECITATION"
+            | "LANGUAGE"
+            | "BLOCKLIST"
+            | "PROHIBITED_CONTENT"
+            | "SPII"
+            | "IMAGE_SAFETY"
+            | "IMAGE_PROHIBITED_CONTENT"
+            | "IMAGE_RECITATION"
+            | "MODEL_ARMOR"
+    )
+}
+
+/// The `finishReason` for it.
+pub(super) const fn finish_word(finish: Finish) -> &'static str {
+    match finish {
+        Finish::Complete | Finish::Stop | Finish::ToolCalls => "STOP",
+        Finish::Length => "MAX_TOKENS",
+        Finish::Filtered | Finish::Refused => "SAFETY",
+        Finish::Paused => "OTHER",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_there_and_back() {
+        for (finish, called) in [
+            (Finish::Complete, false),
+            (Finish::Length, false),
+            (Finish::Filtered, false),
+            (Finish::ToolCalls, true),
+        ] {
+            assert_eq!(read_finish(finish_word(finish), called), finish);
+        }
+        assert_eq!(read_finish("RECITATION", true), Finish::Filtered);
+        assert_eq!(read_finish("SOMETHING_NEW", false), Finish::Complete);
+        assert_eq!(finish_word(Finish::Refused), "SAFETY");
+    }
+}

@@ -1,0 +1,163 @@
+//! A streamed answer, read piece by piece. Every piece has the shape of a whole answer and holds what
+//! came since the one before; blocks are what parts of one kind in a row are.
+
+use std::collections::BTreeMap;
+
+use pointsman_core::Usage;
+
+use super::citation::read_citations;
+use super::finish::read_finish;
+use super::logprobs::read_logprobs;
+use super::read_answer::call_id;
+use super::usage::read_usage;
+use crate::json::Json;
+use crate::neutral::{Block, Delta, Event, Malformed};
+
+/// No request asks for more answers.
+const MAX_CHOICES: u64 = 128;
+
+/// Reads one stream.
+#[derive(Debug, Default)]
+pub(crate) struct EventReader {
+    started: bool,
+    ended: bool,
+    usage: Option<Usage>,
+    choices: BTreeMap<u32, Progress>,
+}
+
+/// How far one choice is.
+#[derive(Debug, Default)]
+struct Progress {
+    /// How many blocks have been opened.
+    blocks: u32,
+    /// What the last of them is, if it is still open.
+    open: Option<Kind>,
+    calls: usize,
+    finished: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Thought,
+    Call,
+}
+
+impl EventReader {
+    /// Takes the data of one event.
+    pub(crate) fn read(
+        &mut self,
+        _name: &[u8],
+        data: &Json<'_>,
+        each: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<(), Malformed> {
+        let members = data.members().ok_or(Malformed)?;
+        let text = |key| data.get(key).and_then(Json::text);
+        if !members.is_empty() && !core::mem::replace(&mut self.started, true) {
+            each(&Event::Start { id: text("responseId"), model: text("modelVersion") });
+        }
+        let candidates = data.get("candidates").and_then(Json::list).unwrap_or_default();
+        for (place, candidate) in candidates.iter().enumerate() {
+            let index = candidate.get("index").and_then(Json::whole).unwrap_or(place as u64);
+            let index = u32::try_from(index.min(MAX_CHOICES)).map_err(|_| Malformed)?;
+            let progress = self.choices.entry(index).or_default();
+            if !progress.finished {
+                let mut choice = Reading { index, response: text("responseId"), progress, each };
+                choice.read(candidate)?;
+            }
+        }
+        self.usage = read_usage(data.get("usageMetadata")).or(self.usage);
+        Ok(())
+    }
+
+    /// The provider has closed the stream, which is how it ends. One that was cut before a finish
+    /// reason has no end.
+    pub(crate) fn end(&mut self, each: &mut dyn FnMut(&Event<'_>)) {
+        let finished = self.choices.values().any(|choice| choice.finished);
+        if !finished || core::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        if let Some(usage) = self.usage {
+            each(&Event::Usage(usage));
+        }
+        each(&Event::End);
+    }
+}
+
+/// One candidate of one piece.
+struct Reading<'r> {
+    index: u32,
+    response: Option<&'r str>,
+    progress: &'r mut Progress,
+    each: &'r mut dyn FnMut(&Event<'_>),
+}
+
+impl Reading<'_> {
+    fn read(&mut self, candidate: &Json<'_>) -> Result<(), Malformed> {
+        let parts = candidate.at(&["content", "parts"]).and_then(Json::list).unwrap_or_default();
+        parts.iter().try_for_each(|part| self.part(part))?;
+        if self.progress.open == Some(Kind::Text) {
+            for citation in read_citations(candidate, None) {
+                self.grow(Delta::Citation(citation));
+            }
+            let logprobs = read_logprobs(candidate);
+            if !logprobs.is_empty() {
+                self.grow(Delta::Logprobs(logprobs));
+            }
+        }
+        if let Some(reason) = candidate.get("finishReason").and_then(Json::text) {
+            self.close();
+            self.progress.finished = true;
+            let finish = read_finish(reason, self.progress.calls > 0);
+            (self.each)(&Event::Finish { choice: self.index, finish, stop: None });
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, part: &Json<'_>) -> Result<(), Malformed> {
+        if let Some(text) = part.get("text").and_then(Json::text) {
+            let thought = part.get("thought").and_then(Json::flag).unwrap_or(false);
+            if !text.is_empty() {
+                match thought {
+                    true => self.open(Kind::Thought, Block::Reasoning { redacted: None }),
+                    false => self.open(Kind::Text, Block::Text),
+                }
+                self.grow(Delta::Text(text));
+            }
+        } else if let Some(call) = part.get("functionCall") {
+            self.progress.calls += 1;
+            let choice = u64::from(self.index);
+            let id = call_id(call, self.response, choice, self.progress.calls);
+            let name = call.get("name").and_then(Json::text).ok_or(Malformed)?;
+            let signature = part.get("thoughtSignature").and_then(Json::text);
+            self.open(Kind::Call, Block::ToolCall { id, name, signature });
+            self.grow(Delta::Arguments(call.get("args").map_or("{}", Json::raw)));
+            self.close();
+        }
+        Ok(())
+    }
+
+    /// Goes on with the open block if it is of this kind.
+    fn open(&mut self, kind: Kind, block: Block<'_>) {
+        if self.progress.open == Some(kind) {
+            return;
+        }
+        self.close();
+        self.progress.open = Some(kind);
+        let at = self.progress.blocks;
+        self.progress.blocks += 1;
+        (self.each)(&Event::Open { choice: self.index, block: at, kind: block });
+    }
+
+    fn grow(&mut self, delta: Delta<'_>) {
+        let block = self.progress.blocks.saturating_sub(1);
+        (self.each)(&Event::Delta { choice: self.index, block, delta });
+    }
+
+    fn close(&mut self) {
+        if self.progress.open.take().is_some() {
+            let block = self.progress.blocks.saturating_sub(1);
+            (self.each)(&Event::Close { choice: self.index, block });
+        }
+    }
+}

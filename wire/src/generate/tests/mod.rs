@@ -1,0 +1,5 @@
+mod crossing;
+mod reading;
+mod round_trip;
+mod streams;
+mod writing;

@@ -1,0 +1,73 @@
+//! The `usageMetadata` object. Gemini counts thoughts apart from the answer, and what its own tools
+//! add apart from the prompt.
+
+use pointsman_core::Usage;
+
+use crate::json::{Json, Object};
+
+/// Reads the object; `None` if it has no counts.
+pub(super) fn read_usage(metadata: Option<&Json<'_>>) -> Option<Usage> {
+    let count = |key| metadata.and_then(|metadata| metadata.get(key)).and_then(Json::whole);
+    let sum = |a: Option<u64>, b: Option<u64>| a.unwrap_or(0).saturating_add(b.unwrap_or(0));
+    let prompt = count("promptTokenCount");
+    let (answer, thoughts) = (count("candidatesTokenCount"), count("thoughtsTokenCount"));
+    (prompt.is_some() || answer.is_some()).then(|| Usage {
+        input: sum(prompt, count("toolUsePromptTokenCount")),
+        cached_input: count("cachedContentTokenCount").unwrap_or(0),
+        output: sum(answer, thoughts),
+        reasoning: thoughts.unwrap_or(0),
+        ..Usage::default()
+    })
+}
+
+/// Writes the member `usageMetadata`, if there is usage.
+pub(super) fn write_usage(object: &mut Object<'_>, usage: Option<Usage>) {
+    let Some(usage) = usage else { return };
+    object.object("usageMetadata", |o| {
+        o.whole("promptTokenCount", usage.input);
+        if usage.cached_input > 0 {
+            o.whole("cachedContentTokenCount", usage.cached_input);
+        }
+        o.whole("candidatesTokenCount", usage.output.saturating_sub(usage.reasoning));
+        if usage.reasoning > 0 {
+            o.whole("thoughtsTokenCount", usage.reasoning);
+        }
+        o.whole("totalTokenCount", usage.input.saturating_add(usage.output));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::json::object;
+
+    #[test]
+    fn thoughts_are_output_and_what_tools_add_is_input() {
+        let json = br#"{"promptTokenCount":10,"cachedContentTokenCount":4,"candidatesTokenCount":5,
+            "thoughtsTokenCount":7,"toolUsePromptTokenCount":2,"totalTokenCount":24}"#;
+        let usage =
+            Usage { input: 12, cached_input: 4, output: 12, reasoning: 7, ..Usage::default() };
+        assert_eq!(read_usage(Some(&Json::parse(json).unwrap())), Some(usage));
+        let early = br#"{"promptTokenCount":10,"totalTokenCount":10}"#;
+        let usage = Usage { input: 10, ..Usage::default() };
+        assert_eq!(read_usage(Some(&Json::parse(early).unwrap())), Some(usage));
+        assert_eq!(read_usage(Some(&Json::parse(b"{}").unwrap())), None);
+        assert_eq!(read_usage(None), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(
+            input in 0..1_u64 << 40, cached_input in 0..1_u64 << 40, answer in 0..1_u64 << 40,
+            reasoning in 0..1_u64 << 40,
+        ) {
+            let output = answer + reasoning;
+            let usage = Usage { input, cached_input, output, reasoning, ..Usage::default() };
+            let mut out = Vec::new();
+            object(&mut out, |o| write_usage(o, Some(usage)));
+            prop_assert_eq!(read_usage(Json::parse(&out).unwrap().get("usageMetadata")), Some(usage));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The neutral answer, written as a whole one.
+
+use super::citation::write_citations;
+use super::finish::finish_word;
+use super::logprobs::write_logprobs;
+use super::usage::write_usage;
+use super::write_parts::{write_call, write_thought};
+use crate::json::{List, Object, object};
+use crate::neutral::{Answer, Choice, Finish, Part, Source, Stamp};
+
+/// Writes the body of an answer.
+pub(crate) fn write_answer(answer: &Answer<'_>, stamp: Stamp) -> Vec<u8> {
+    let mut out = Vec::new();
+    object(&mut out, |o| {
+        o.list("candidates", |list| {
+            for (index, choice) in answer.choices.iter().enumerate() {
+                list.object(|o| write_candidate(o, choice, index));
+            }
+        });
+        write_usage(o, answer.usage);
+        write_tail(o, answer.id, answer.model, stamp);
+    });
+    out
+}
+
+/// Who answered, which stands at the end of an answer and of every piece of a stream.
+pub(super) fn write_tail(o: &mut Object<'_>, id: Option<&str>, model: Option<&str>, stamp: Stamp) {
+    o.some_text("modelVersion", model);
+    match id {
+        Some(id) => o.text("responseId", id),
+        None => o.text("responseId", &format!("{:016x}", stamp.nonce)),
+    }
+}
+
+fn write_candidate(o: &mut Object<'_>, choice: &Choice<'_>, index: usize) {
+    o.object("content", |o| {
+        o.list("parts", |list| choice.parts.iter().for_each(|part| write_part(list, part)));
+        o.text("role", "model");
+    });
+    o.text("finishReason", finish_word(choice.finish.unwrap_or(Finish::Complete)));
+    o.whole("index", index as u64);
+    let mut cited = Vec::new();
+    for (at, part) in choice.parts.iter().enumerate() {
+        if let Part::Text { text, citations, .. } = part {
+            cited.extend(citations.iter().map(|citation| (at, *text, citation)));
+        }
+    }
+    write_citations(o, &cited);
+    write_logprobs(o, &choice.logprobs);
+}
+
+fn write_part(list: &mut List<'_>, part: &Part<'_>) {
+    match part {
+        Part::Text { text, .. } | Part::Refusal(text) => list.object(|o| o.text("text", text)),
+        // What only another provider can read says nothing here.
+        Part::Reasoning { text, redacted: None, .. } => list.object(|o| write_thought(o, text)),
+        Part::ToolCall { id, name, arguments, signature, .. } => {
+            list.object(|o| write_call(o, id, name, arguments, *signature));
+        }
+        Part::Media { source: Source::Base64(data), mime: Some(mime), .. } => list.object(|o| {
+            o.object("inlineData", |o| {
+                o.text("mimeType", mime);
+                o.text("data", data);
+            });
+        }),
+        Part::Reasoning { .. } | Part::Media { .. } | Part::ToolResult { .. } => {}
+    }
+}

@@ -1,0 +1,162 @@
+//! A stream of neutral events, written as a streamed answer.
+
+use std::collections::BTreeMap;
+
+use pointsman_core::Usage;
+
+use super::citation::write_citations;
+use super::finish::finish_word;
+use super::logprobs::write_logprobs;
+use super::usage::write_usage;
+use super::write_answer::write_tail;
+use super::write_parts::{write_call, write_thought};
+use crate::json::{List, Object, object};
+use crate::neutral::{Block, Delta, Event, Finish, Stamp};
+use crate::sse::MAX_FRAME;
+
+/// Writes one stream. The protocol has calls only whole, so their arguments wait until all have
+/// come; how it ended and what it used are its last piece.
+#[derive(Debug)]
+pub(crate) struct EventWriter {
+    stamp: Stamp,
+    id: Option<String>,
+    model: Option<String>,
+    open: BTreeMap<u32, Open>,
+    finishes: BTreeMap<u32, Finish>,
+    usage: Option<Usage>,
+}
+
+/// The open block of a choice.
+#[derive(Debug)]
+enum Open {
+    Text,
+    Thought,
+    Call { id: String, name: String, signature: Option<String>, arguments: String, full: bool },
+}
+
+impl EventWriter {
+    /// Usage is part of the protocol, asked for or not.
+    pub(crate) fn new(stamp: Stamp, _usage_asked: bool) -> Self {
+        Self {
+            stamp,
+            id: None,
+            model: None,
+            open: BTreeMap::new(),
+            finishes: BTreeMap::new(),
+            usage: None,
+        }
+    }
+
+    /// Appends the frames that say `event`.
+    pub(crate) fn write(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        match event {
+            Event::Start { id, model } => {
+                self.id = id.map(str::to_owned);
+                self.model = model.map(str::to_owned);
+            }
+            Event::Open { choice, kind, .. } => {
+                self.open.insert(*choice, Open::of(kind));
+            }
+            Event::Delta { choice, delta, .. } => self.delta(*choice, delta, out),
+            Event::Close { choice, .. } => {
+                if let Some(Open::Call { id, name, signature, arguments, .. }) =
+                    self.open.remove(choice)
+                {
+                    self.part(*choice, out, |o| {
+                        write_call(o, &id, &name, &arguments, signature.as_deref());
+                    });
+                }
+            }
+            Event::Finish { choice, finish, .. } => {
+                self.finishes.insert(*choice, *finish);
+            }
+            Event::Usage(usage) => self.usage = Some(*usage),
+            Event::End => self.end(out),
+        }
+    }
+
+    fn delta(&mut self, choice: u32, delta: &Delta<'_>, out: &mut Vec<u8>) {
+        match (self.open.get_mut(&choice), delta) {
+            (Some(Open::Call { arguments, full, .. }), Delta::Arguments(more)) => {
+                // No frame can be longer, and this is to be one. What is cut stays cut: an object
+                // without its end is none, and is told as such.
+                *full |= arguments.len() + more.len() > MAX_FRAME;
+                arguments.push_str(if *full { "" } else { more });
+            }
+            (Some(Open::Thought), Delta::Text(text)) => {
+                self.part(choice, out, |o| write_thought(o, text));
+            }
+            (Some(_), Delta::Text(text)) => self.part(choice, out, |o| o.text("text", text)),
+            (Some(_), Delta::Citation(citation)) => {
+                self.candidate(choice, out, |o| write_citations(o, &[(0, "", citation)]));
+            }
+            (Some(_), Delta::Logprobs(logprobs)) => {
+                self.candidate(choice, out, |o| write_logprobs(o, logprobs));
+            }
+            _ => {}
+        }
+    }
+
+    /// A piece that holds one part.
+    fn part(&self, choice: u32, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+        self.candidate(choice, out, |o| {
+            o.object("content", |o| {
+                o.list("parts", |list| list.object(fill));
+                o.text("role", "model");
+            });
+        });
+    }
+
+    /// A piece that speaks of one choice.
+    fn candidate(&self, choice: u32, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+        self.piece(out, None, |list| {
+            list.object(|o| {
+                fill(o);
+                o.whole("index", choice.into());
+            });
+        });
+    }
+
+    fn end(&self, out: &mut Vec<u8>) {
+        self.piece(out, self.usage, |list| {
+            for (choice, finish) in &self.finishes {
+                list.object(|o| {
+                    o.object("content", |o| o.text("role", "model"));
+                    o.text("finishReason", finish_word(*finish));
+                    o.whole("index", (*choice).into());
+                });
+            }
+        });
+    }
+
+    fn piece(
+        &self,
+        out: &mut Vec<u8>,
+        usage: Option<Usage>,
+        candidates: impl FnOnce(&mut List<'_>),
+    ) {
+        out.extend_from_slice(b"data: ");
+        object(out, |o| {
+            o.list("candidates", candidates);
+            write_usage(o, usage);
+            write_tail(o, self.id.as_deref(), self.model.as_deref(), self.stamp);
+        });
+        out.extend_from_slice(b"\n\n");
+    }
+}
+
+impl Open {
+    fn of(kind: &Block<'_>) -> Self {
+        match kind {
+            Block::Text | Block::Refusal => Self::Text,
+            Block::Reasoning { .. } => Self::Thought,
+            Block::ToolCall { id, name, signature } => Self::Call {
+                id: (*id).to_owned(),
+                name: (*name).to_owned(),
+                signature: signature.map(str::to_owned),
+                arguments: String::new(),
+                full: false,
+            },
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The neutral request, written as a request for content.
+//!
+//! What is lost is named as OpenAI's chat completions name it, which is what most clients speak.
+
+use super::model::Gemini;
+use super::write_config::Config;
+use super::write_parts::{PartWriter, is_said};
+use crate::json::{List, Object, object};
+use crate::neutral::{Part, Request, Role, Tool, ToolChoice, Untranslatable, WriteFor, Written};
+
+/// Writes the body of a `generateContent` or `streamGenerateContent`; which, the path says, as it
+/// says the model.
+///
+/// # Errors
+/// What the protocol cannot hold and the answer needs.
+pub(crate) fn write_request(
+    request: &Request<'_>,
+    target: &WriteFor<'_>,
+) -> Result<Written, Untranslatable> {
+    if request.turns.iter().all(|turn| turn.role == Role::System) {
+        let why = "must hold more than the system's for Gemini's protocol";
+        return Err(Untranslatable { path: "messages".to_owned(), why });
+    }
+    let model = Gemini::named(target.model);
+    let mut writer = Writer { request, model, lost: request.lost.clone() };
+    let mut body = Vec::new();
+    object(&mut body, |o| {
+        writer.system(o);
+        writer.turns(o)?;
+        writer.tools(o);
+        Config { request, model }.write(o, &mut writer.lost);
+        Ok(())
+    })?;
+    if request.user.is_some() {
+        writer.lost.push("user".to_owned());
+    }
+    Ok(Written { body, lost: writer.lost })
+}
+
+struct Writer<'r, 'a> {
+    request: &'r Request<'a>,
+    model: Gemini,
+    lost: Vec<String>,
+}
+
+impl<'r, 'a> Writer<'r, 'a> {
+    /// What the system says in the middle is moved to the front, and the client told.
+    fn system(&mut self, o: &mut Object<'_>) {
+        let late = self.request.turns.iter().enumerate();
+        let late = late.filter(|(_, turn)| turn.role == Role::System);
+        self.lost.extend(late.clone().map(|(at, _)| format!("messages[{at}]")));
+        let late = late.flat_map(|(_, turn)| &turn.parts);
+        let mut texts = Vec::new();
+        for part in self.request.system.iter().chain(late).filter(|part| is_said(part)) {
+            if let Part::Text { text, cache, .. } = part {
+                self.lost.extend(cache.map(|_| "system.cache_control".to_owned()));
+                texts.push(*text);
+            }
+        }
+        if !texts.is_empty() {
+            o.object("systemInstruction", |o| {
+                o.list("parts", |list| {
+                    texts.iter().for_each(|text| list.object(|o| o.text("text", text)));
+                });
+            });
+        }
+    }
+
+    fn turns(&mut self, o: &mut Object<'_>) -> Result<(), Untranslatable> {
+        let turns = self.joined();
+        o.list("contents", |list| turns.iter().try_for_each(|turn| self.turn(list, turn)))
+    }
+
+    /// The turns without what has no place, neighbours of one role joined.
+    fn joined(&mut self) -> Vec<Joined<'r, 'a>> {
+        let mut turns: Vec<Joined<'r, 'a>> = Vec::new();
+        for (at, turn) in self.request.turns.iter().enumerate() {
+            if turn.role == Role::System {
+                continue;
+            }
+            if turn.name.is_some() {
+                self.lost.push(format!("messages[{at}].name"));
+            }
+            for (place, part) in turn.parts.iter().enumerate() {
+                let path = format!("messages[{at}].content[{place}]");
+                if !is_said(part) {
+                    let thought = matches!(part, Part::Reasoning { redacted: Some(_), .. });
+                    self.lost.extend(thought.then_some(path));
+                    continue;
+                }
+                match turns.last_mut().filter(|last| last.role == turn.role) {
+                    Some(last) => last.parts.push((path, part)),
+                    None => turns.push(Joined { role: turn.role, parts: vec![(path, part)] }),
+                }
+            }
+        }
+        turns
+    }
+
+    fn turn(&mut self, list: &mut List<'_>, turn: &Joined<'_, '_>) -> Result<(), Untranslatable> {
+        let signs = self.model.signs_calls();
+        let mut writer = PartWriter { signs, called: false, lost: &mut self.lost };
+        list.object(|o| {
+            o.text("role", if turn.role == Role::User { "user" } else { "model" });
+            o.list("parts", |list| {
+                // Results come first in their turn.
+                let is_result = |part: &Part<'_>| matches!(part, Part::ToolResult { .. });
+                let results = turn.parts.iter().filter(|(_, part)| is_result(part));
+                let others = turn.parts.iter().filter(|(_, part)| !is_result(part));
+                results.chain(others).try_for_each(|(path, part)| writer.write(list, part, path))
+            })
+        })
+    }
+
+    fn tools(&mut self, o: &mut Object<'_>) {
+        if self.request.parallel_tools == Some(false) {
+            self.lost.push("parallel_tool_calls".to_owned());
+        }
+        if self.request.tools.is_empty() {
+            self.lost.extend(self.request.tool_choice.map(|_| "tool_choice".to_owned()));
+            return;
+        }
+        o.list("tools", |list| {
+            list.object(|o| {
+                o.list("functionDeclarations", |list| {
+                    let tools = self.request.tools.iter().enumerate();
+                    tools.for_each(|(at, tool)| list.object(|o| self.tool(o, tool, at)));
+                });
+            });
+        });
+        let Some(choice) = self.request.tool_choice else { return };
+        o.object("toolConfig", |o| {
+            o.object("functionCallingConfig", |o| match choice {
+                ToolChoice::Auto => o.text("mode", "AUTO"),
+                ToolChoice::None => o.text("mode", "NONE"),
+                ToolChoice::Required => o.text("mode", "ANY"),
+                ToolChoice::Named(name) => {
+                    o.text("mode", "ANY");
+                    o.list("allowedFunctionNames", |list| list.text(name));
+                }
+            });
+        });
+    }
+
+    fn tool(&mut self, o: &mut Object<'_>, tool: &Tool<'_>, at: usize) {
+        o.text("name", tool.name);
+        o.some_text("description", tool.description);
+        o.some_raw("parametersJsonSchema", tool.schema);
+        if tool.strict == Some(true) {
+            self.lost.push(format!("tools[{at}].function.strict"));
+        }
+        if tool.cache.is_some() {
+            self.lost.push(format!("tools[{at}].cache_control"));
+        }
+    }
+}
+
+/// Neighbouring turns of one role, with the place of every part.
+struct Joined<'r, 'a> {
+    role: Role,
+    parts: Vec<(String, &'r Part<'a>)>,
+}
