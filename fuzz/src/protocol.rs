@@ -9,13 +9,7 @@ use pointsman_wire::{
 
 const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 const STAMP: Stamp = Stamp { nonce: 1, created: 1_767_225_600 };
-const TARGET: Target<'_> = Target {
-    protocol: Protocol::Openai,
-    base_url: None,
-    api_key: None,
-    headers: &[],
-    model: "an \"other\" name",
-};
+const TARGET: Target<'_> = Target { model: "an \"other\" name", ..Target::new(Protocol::Openai) };
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// A request is refused, or is JSON; what is sent in its place says the same under the other name.

@@ -16,6 +16,7 @@ pub(crate) struct Line {
     protocol: Protocol,
     base_url: String,
     api_key: Option<String>,
+    api_version: Option<String>,
     headers: Vec<(String, String)>,
 }
 
@@ -50,6 +51,7 @@ impl Line {
             protocol,
             base_url: base_url.to_owned(),
             api_key: provider.api_key.as_ref().map(|key| key.expose().to_owned()),
+            api_version: provider.api_version.clone(),
             headers: headers
                 .map(|(name, value)| (name.clone(), value.expose().to_owned()))
                 .collect(),
@@ -59,11 +61,12 @@ impl Line {
     /// A deployment of this provider, which calls its model `model`.
     pub(crate) fn target<'a>(&'a self, model: &'a str) -> Target<'a> {
         Target {
-            protocol: self.protocol,
             base_url: Some(&self.base_url),
             api_key: self.api_key.as_deref(),
+            api_version: self.api_version.as_deref(),
             headers: &self.headers,
             model,
+            ..Target::new(self.protocol)
         }
     }
 
@@ -128,6 +131,7 @@ mod tests {
             protocol: Protocol::Openai,
             base_url: String::new(),
             api_key: Some("sk-0123456789".into()),
+            api_version: None,
             headers: vec![("x-team".into(), "another secret".into()), ("x-v".into(), "2".into())],
         };
         assert!(line.gives_away(br#"{"error":"wrong key sk-0123456789"}"#));

@@ -83,11 +83,12 @@ impl Engine {
         let base_url = provider.and_then(|provider| provider.base_url.as_deref());
         let api_key = provider.and_then(|provider| provider.api_key.as_ref());
         make(&Target {
-            protocol: provider.map_or(Protocol::Openai, |provider| provider.protocol),
             base_url,
             api_key: api_key.map(|key| key.expose()),
             headers: &headers,
+            api_version: provider.and_then(|provider| provider.api_version.as_deref()),
             model: self.router.upstream_model(deployment, requested),
+            ..Target::new(provider.map_or(Protocol::Openai, |provider| provider.protocol))
         })
     }
 
@@ -133,7 +134,7 @@ fn unspoken(config: &Config, router: &Router) -> Vec<(String, DeploymentId)> {
     for deployment in &config.deployments {
         let Some(id) = catalog.deployment_named(&deployment.name) else { continue };
         let provider = config.provider(&catalog.provider(catalog.deployment(id).provider).name);
-        if provider.is_some_and(|provider| provider.protocol != Protocol::Openai) {
+        if provider.is_some_and(|provider| provider.protocol == Protocol::Mock) {
             found.push((format!("deployments.{}", deployment.name), id));
         }
     }

@@ -1,8 +1,12 @@
 //! The client's body as it goes on to a provider of the same protocol: the same bytes but for what
 //! must change.
 
-use crate::json::{Span, write_string};
+use crate::fault::{Flaw, wrong};
+use crate::json::{Kind, Skimmer, Span, write_string};
 use crate::splice::{Edit, Spliced};
+
+/// Longer names than this are nobody's, and names go into logs and errors.
+const MAX_MODEL_NAME: usize = 256;
 
 /// How the upstream's body differs from the client's, and what its answer will be like. Holds
 /// places in the body, not the body.
@@ -39,6 +43,31 @@ impl Asked {
         }
         Spliced::new(self.length, edits)
     }
+}
+
+/// Reads the value of `model`.
+pub(crate) fn read_model(json: &mut Skimmer<'_>, asked: &mut Asked) -> Result<(), Flaw> {
+    if json.kind()? != Kind::String {
+        return wrong("model", "a string");
+    }
+    let text = json.string()?;
+    let name = text.decode();
+    if name.is_empty() || name.len() > MAX_MODEL_NAME {
+        return wrong("model", "a name of 1 to 256 bytes");
+    }
+    asked.model_spans.push(text.span());
+    asked.model = name.into_owned();
+    Ok(())
+}
+
+/// A short text that keeps calls together. Anything else is the provider's to judge.
+pub(crate) fn label(json: &mut Skimmer<'_>) -> Result<Option<String>, Flaw> {
+    if json.kind()? != Kind::String {
+        json.skip()?;
+        return Ok(None);
+    }
+    let text = json.string()?.decode().into_owned();
+    Ok((!text.is_empty() && text.len() <= MAX_MODEL_NAME).then_some(text))
 }
 
 #[cfg(test)]

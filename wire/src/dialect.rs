@@ -4,12 +4,15 @@ use core::time::Duration;
 
 use pointsman_core::{FailureKind, Protocol};
 
-use crate::chat;
+use crate::asked::Asked;
 use crate::expected::Whole;
-use crate::json::Broken;
+use crate::fault::RequestFault;
+use crate::json::{Broken, Json};
+use crate::neutral::{Answer, Refused, Request, Stamp, Untranslatable, WriteFor, Written};
 use crate::relay::Chunk;
 use crate::reply::ErrorText;
-use crate::{generate, messages, responses};
+use crate::target::Target;
+use crate::{chat, failure, generate, messages, responses};
 
 /// What is spoken on one side of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +46,13 @@ impl Verdict {
 }
 
 impl Dialect {
-    /// What a provider of this protocol speaks, if nothing better fits the client.
-    pub(crate) const fn of(protocol: Protocol) -> Self {
-        match protocol {
+    /// What a provider is spoken to in, for a client that speaks `self`.
+    pub(crate) fn toward(self, target: &Target<'_>) -> Self {
+        match target.protocol {
+            // Those who copy OpenAI seldom copy responses.
+            Protocol::Openai | Protocol::Azure if self == Self::Responses && target.is_openai() => {
+                Self::Responses
+            }
             Protocol::Openai | Protocol::Azure | Protocol::Mock => Self::Chat,
             Protocol::Anthropic => Self::Messages,
             Protocol::Gemini => Self::Generate,
@@ -53,28 +60,89 @@ impl Dialect {
         }
     }
 
+    /// A client's request: what routing needs of it, and where to cut.
+    pub(crate) fn read_facts(
+        self,
+        body: &[u8],
+    ) -> Result<(pointsman_core::Request, Asked), RequestFault> {
+        match self {
+            Self::Messages => messages::read_facts(body),
+            _ => chat::read_facts(body),
+        }
+    }
+
+    /// A client's request, as all protocols say it.
+    pub(crate) fn read_request<'a>(self, body: &'a Json<'a>) -> Result<Request<'a>, Refused> {
+        match self {
+            Self::Chat => chat::read_request(body),
+            Self::Messages => messages::read_request(body),
+            _ => Err(self.unspoken().into()),
+        }
+    }
+
+    /// The request in a provider's protocol.
+    pub(crate) fn write_request(
+        self,
+        request: &Request<'_>,
+        target: &WriteFor<'_>,
+    ) -> Result<Written, Untranslatable> {
+        match self {
+            Self::Chat => chat::write_request(request, target),
+            Self::Messages => messages::write_request(request, target),
+            _ => Err(self.unspoken()),
+        }
+    }
+
+    /// A provider's whole answer, as all protocols say it; `None` if it is none.
+    pub(crate) fn read_answer<'a>(self, body: &'a Json<'a>) -> Option<Answer<'a>> {
+        match self {
+            Self::Chat => chat::read_answer(body),
+            Self::Messages => messages::read_answer(body),
+            _ => None,
+        }
+    }
+
+    /// The answer in the client's protocol.
+    pub(crate) fn write_answer(self, answer: &Answer<'_>, stamp: Stamp) -> Vec<u8> {
+        match self {
+            Self::Chat => chat::write_answer(answer, stamp),
+            Self::Messages => messages::write_answer(answer, stamp),
+            _ => Vec::new(),
+        }
+    }
+
+    fn unspoken(self) -> Untranslatable {
+        Untranslatable { path: format!("{self:?}"), why: "is not translated yet" }
+    }
+
     /// One event of a provider's stream.
     pub(crate) fn judge(self, _name: &[u8], data: &[u8]) -> Result<Chunk, Broken> {
         match self {
             Self::Chat => chat::judge(data),
+            Self::Messages => messages::judge(data),
             _ => Err(Broken { at: 0, expected: "a protocol that is spoken" }),
         }
     }
 
     /// A provider's whole answer.
     pub(crate) fn judge_whole(self, body: &[u8]) -> Result<Whole, Broken> {
-        match self {
-            Self::Chat => chat::judge_whole(body),
-            _ => Err(Broken { at: 0, expected: "a protocol that is spoken" }),
+        if self == Self::Chat {
+            return chat::judge_whole(body);
         }
+        let body = Json::parse(body)?;
+        let answer = self.read_answer(&body);
+        let mut whole = Whole { error: body.get("error").is_some(), ..Whole::default() };
+        if let Some(answer) = answer {
+            whole.answered = true;
+            whole.usage = answer.usage;
+            answer.each_text(&mut |text| whole.output.add_text(text));
+        }
+        Ok(whole)
     }
 
     /// What a provider's error body says.
     pub(crate) fn classify(self, status: u16, body: &[u8]) -> Verdict {
-        match self {
-            Self::Chat | Self::Responses => chat::classify(status, body),
-            _ => Verdict::new(FailureKind::from_status(status, None), status),
-        }
+        failure::classify(status, body)
     }
 
     /// The body of an error response.

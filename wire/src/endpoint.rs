@@ -7,6 +7,8 @@ use crate::dialect::Dialect;
 pub enum Endpoint {
     /// `POST /v1/chat/completions`.
     Chat,
+    /// `POST /v1/messages`.
+    Messages,
     /// `GET /v1/models`.
     Models,
     /// `GET /v1/models/{name}`.
@@ -42,6 +44,7 @@ impl Endpoint {
         let path = path.strip_prefix("/v1").unwrap_or(path);
         Some(match path {
             "/chat/completions" => (Self::Chat, "POST"),
+            "/messages" => (Self::Messages, "POST"),
             "/models" => (Self::Models, "GET"),
             _ => {
                 // Names may hold slashes: `openai/gpt-4o`.
@@ -54,6 +57,7 @@ impl Endpoint {
     /// What the client speaks.
     pub const fn dialect(&self) -> Dialect {
         match self {
+            Self::Messages => Dialect::Messages,
             Self::Chat | Self::Models | Self::Model(_) => Dialect::Chat,
         }
     }
@@ -96,6 +100,7 @@ mod tests {
         for prefix in ["", "/v1"] {
             let read = |method, path: &str| Endpoint::read(method, &format!("{prefix}{path}"));
             assert_eq!(read("POST", "/chat/completions"), Ok(Endpoint::Chat));
+            assert_eq!(read("POST", "/messages"), Ok(Endpoint::Messages));
             assert_eq!(read("GET", "/models"), Ok(Endpoint::Models));
             assert_eq!(read("HEAD", "/models"), Ok(Endpoint::Models));
             let named = Ok(Endpoint::Model("openai/gpt-4o".into()));

@@ -7,7 +7,8 @@ use pointsman_core::{Failure, FailureKind, QuotaFacts, Usage};
 use crate::dialect::{Dialect, Verdict};
 use crate::header::AnswerHeaders;
 use crate::json::{Broken, Json, Kind, Skimmer};
-use crate::relay::Relay;
+use crate::neutral::Stamp;
+use crate::relay::{Relay, Translator};
 use crate::reply::ErrorReply;
 use crate::tokens::Estimate;
 
@@ -22,6 +23,7 @@ pub struct Expected {
     pub(crate) choices: u64,
     /// Whether the client itself asked for the usage at the end of a stream.
     pub(crate) usage_asked: bool,
+    pub(crate) stamp: Stamp,
 }
 
 /// A whole answer that is one.
@@ -60,7 +62,12 @@ impl WholeAnswer {
 impl Expected {
     /// The relay for a streamed answer.
     pub fn relay(&self) -> Relay {
-        Relay::new(self.provider, self.choices, !self.usage_asked)
+        let Self { client, provider, choices, usage_asked, stamp } = *self;
+        let relay = Relay::new(provider, choices, !usage_asked);
+        if client == provider {
+            return relay;
+        }
+        relay.translating(Translator::new(provider, client, stamp, usage_asked))
     }
 
     /// What a whole answer is, from its status, headers and body.
@@ -84,8 +91,20 @@ impl Expected {
         if !whole.answered {
             return Err(malformed());
         }
+        let body = if self.client == self.provider {
+            None
+        } else {
+            Some(self.translated(body).ok_or_else(malformed)?)
+        };
         let output_estimate = whole.output.tokens();
-        Ok(WholeAnswer { usage: whole.usage, output_estimate, quota: headers.quota, body: None })
+        Ok(WholeAnswer { usage: whole.usage, output_estimate, quota: headers.quota, body })
+    }
+
+    /// The answer in the client's protocol.
+    fn translated(&self, body: &[u8]) -> Option<Vec<u8>> {
+        let body = Json::parse(body).ok()?;
+        let answer = self.provider.read_answer(&body)?;
+        Some(self.client.write_answer(&answer, self.stamp))
     }
 
     /// The failure that an answer with this status and body is.
@@ -136,8 +155,13 @@ fn is_object(body: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    const CHAT: Expected =
-        Expected { client: Dialect::Chat, provider: Dialect::Chat, choices: 1, usage_asked: false };
+    const CHAT: Expected = Expected {
+        client: Dialect::Chat,
+        provider: Dialect::Chat,
+        choices: 1,
+        usage_asked: false,
+        stamp: Stamp { nonce: 1, created: 1 },
+    };
 
     fn judge(status: u16, body: &str) -> Result<WholeAnswer, FailureKind> {
         CHAT.whole(status, &AnswerHeaders::default(), body.as_bytes()).map_err(|f| f.kind)

@@ -18,12 +18,12 @@
 
 mod asked;
 // What crosses from one protocol to another is not called yet.
-#[allow(dead_code, unused_imports)]
 mod chat;
 mod dialect;
 mod duration;
 mod endpoint;
 mod expected;
+mod failure;
 mod fault;
 #[allow(dead_code, unused_imports)]
 mod generate;
@@ -33,7 +33,6 @@ mod header;
 // What no protocol uses yet.
 #[allow(dead_code, unused_imports)]
 mod json;
-#[allow(dead_code, unused_imports)]
 mod messages;
 mod models;
 #[allow(dead_code, unused_imports)]
@@ -43,6 +42,7 @@ mod question;
 mod relay;
 mod reply;
 mod responses;
+mod skimmed;
 mod splice;
 mod sse;
 mod swar;

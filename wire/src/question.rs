@@ -2,16 +2,16 @@
 
 use core::fmt;
 
-use pointsman_core::{FailureKind, Protocol, Request, Timestamp};
+use pointsman_core::{FailureKind, Request, Timestamp};
 
 use crate::asked::Asked;
-use crate::chat;
 use crate::dialect::Dialect;
 use crate::endpoint::Endpoint;
 use crate::expected::Expected;
 use crate::fault::RequestFault;
-use crate::neutral::{Refused, Stamp, Untranslatable};
-use crate::provider::openai;
+use crate::json::{Json, JsonFault};
+use crate::neutral::{Refused, Stamp, WriteFor, Written};
+use crate::provider;
 use crate::reply::{ErrorReply, fault_reply, untranslatable_reply};
 use crate::splice::Spliced;
 use crate::target::{RequestHead, Target};
@@ -45,10 +45,7 @@ impl Question {
     /// # Errors
     /// The first fault, with its place. Such a request never reaches a provider: [`fault_reply`].
     pub fn read(endpoint: Endpoint, body: &[u8]) -> Result<Self, RequestFault> {
-        let (facts, asked) = match endpoint {
-            // Without a body nothing else is asked.
-            Endpoint::Chat | Endpoint::Models | Endpoint::Model(_) => chat::read_facts(body)?,
-        };
+        let (facts, asked) = endpoint.dialect().read_facts(body)?;
         Ok(Self { facts, endpoint, asked })
     }
 
@@ -70,27 +67,41 @@ impl Question {
     /// sees.
     pub fn prepare(
         &self,
-        _body: &[u8],
+        body: &[u8],
         target: &Target<'_>,
-        _stamp: Stamp,
+        stamp: Stamp,
         _now: Timestamp,
     ) -> Result<Prepared, Refused> {
-        let (client, provider) = (self.dialect(), Dialect::of(target.protocol));
-        let head = match target.protocol {
-            Protocol::Openai | Protocol::Mock => {
-                openai::head(target, "/chat/completions", self.facts.stream)
-            }
-            _ => return Err(unspoken(target.protocol).into()),
+        let client = self.dialect();
+        let provider = client.toward(target);
+        let Asked { stream, choices, usage_asked, .. } = self.asked;
+        let (body, lost) = if client == provider {
+            (self.asked.rewrite(target.model), Vec::new())
+        } else {
+            let written = translate(client, provider, body, target)?;
+            (Spliced::whole(written.body), written.lost)
         };
-        let Asked { choices, usage_asked, .. } = self.asked;
-        let expected = Expected { client, provider, choices, usage_asked };
-        Ok(Prepared { head, body: self.asked.rewrite(target.model), lost: Vec::new(), expected })
+        let head = provider::head(provider, target, stream);
+        let expected = Expected { client, provider, choices, usage_asked, stamp };
+        Ok(Prepared { head, body, lost, expected })
     }
 }
 
-/// A target whose protocol nobody here speaks.
-fn unspoken(protocol: Protocol) -> Untranslatable {
-    Untranslatable { path: protocol.name().into(), why: "is not spoken yet" }
+fn translate(
+    client: Dialect,
+    provider: Dialect,
+    body: &[u8],
+    target: &Target<'_>,
+) -> Result<Written, Refused> {
+    let json =
+        Json::parse(body).map_err(|broken| RequestFault::Json(JsonFault::locate(body, broken)))?;
+    let request = client.read_request(&json)?;
+    let target = WriteFor {
+        model: target.model,
+        max_output_default: target.max_output,
+        openai: target.is_openai(),
+    };
+    Ok(provider.write_request(&request, &target)?)
 }
 
 impl Refused {
@@ -117,5 +128,101 @@ impl fmt::Display for Refused {
             Self::Fault(fault) => fault.fmt(f),
             Self::Untranslatable(why) => why.fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pointsman_core::Protocol;
+
+    use super::*;
+    use crate::header::AnswerHeaders;
+
+    const STAMP: Stamp = Stamp { nonce: 7, created: 1_700_000_000 };
+
+    fn prepare(endpoint: Endpoint, body: &str, protocol: Protocol) -> Prepared {
+        let question = Question::read(endpoint, body.as_bytes()).unwrap();
+        let target = Target { model: "theirs", ..Target::new(protocol) };
+        question.prepare(body.as_bytes(), &target, STAMP, Timestamp::ZERO).unwrap()
+    }
+
+    fn json(bytes: &[u8]) -> serde_json::Value {
+        serde_json::from_slice(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_chat_client_is_answered_by_anthropic() {
+        let body = r#"{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":true}"#;
+        let prepared = prepare(Endpoint::Chat, body, Protocol::Anthropic);
+        assert!(prepared.head.url.ends_with("/v1/messages"), "{}", prepared.head.url);
+        let sent = json(&prepared.body.to_vec(body.as_bytes()));
+        assert_eq!((&sent["model"], &sent["stream"]), (&"theirs".into(), &true.into()));
+        assert_eq!(sent["messages"][0]["role"], "user");
+
+        let stream = concat!(
+            "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"i\",",
+            "\"model\":\"c\",\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n",
+            "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,",
+            "\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
+            "event: ping\ndata: {\"type\":\"ping\"}\n\n",
+            "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,",
+            "\"delta\":{\"type\":\"text_delta\",\"text\":\"Ho\"}}\n\n",
+            "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n",
+            "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":",
+            "\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\n",
+            "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+        );
+        for cut in [1, 7, stream.len()] {
+            let (mut relay, mut out) = (prepared.expected.relay(), Vec::new());
+            let mut done = false;
+            for chunk in stream.as_bytes().chunks(cut) {
+                done |= relay.push(chunk, &mut out).done;
+            }
+            let out = String::from_utf8(out).unwrap();
+            assert!(done && out.ends_with("data: [DONE]\n\n"), "{out}");
+            assert!(out.contains(r#""content":"Ho""#) && !out.contains("event:"), "{out}");
+            let usage = relay.usage().unwrap();
+            assert_eq!((usage.input, usage.output, usage.estimated), (3, 2, false));
+        }
+    }
+
+    #[test]
+    fn a_messages_client_is_answered_by_openai() {
+        let body = r#"{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"Hi"}]}"#;
+        let prepared = prepare(Endpoint::Messages, body, Protocol::Openai);
+        assert!(prepared.head.url.ends_with("/chat/completions"), "{}", prepared.head.url);
+        let answer = br#"{"id":"x","model":"g","choices":[{"message":{"role":"assistant",
+            "content":"Ho"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,
+            "completion_tokens":2}}"#;
+        let whole = prepared.expected.whole(200, &AnswerHeaders::default(), answer).unwrap();
+        let said = json(&whole.body.unwrap());
+        assert_eq!((&said["type"], &said["stop_reason"]), (&"message".into(), &"end_turn".into()));
+        assert_eq!(said["content"][0]["text"], "Ho");
+        assert_eq!(whole.usage.unwrap().output, 2);
+    }
+
+    #[test]
+    fn anthropic_is_sent_what_its_client_wrote() {
+        let body = "{\"model\" : \"m\",\"max_tokens\":5,\n\"x\":1e3,\"messages\":[] }";
+        let prepared = prepare(Endpoint::Messages, body, Protocol::Anthropic);
+        let sent = prepared.body.to_vec(body.as_bytes());
+        assert_eq!(String::from_utf8(sent).unwrap(), body.replace("\"m\"", "\"theirs\""));
+        let answer = br#"{"type":"message","role":"assistant","content":[{"type":"text",
+            "text":"Ho"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}"#;
+        let whole = prepared.expected.whole(200, &AnswerHeaders::default(), answer).unwrap();
+        assert_eq!((whole.body, whole.usage.unwrap().input), (None, 3));
+    }
+
+    #[test]
+    fn what_cannot_be_said_is_named() {
+        let body = r#"{"model":"m","messages":[{"role":"user","content":"Hi"}],"n":3}"#;
+        let question = Question::read(Endpoint::Chat, body.as_bytes()).unwrap();
+        let target = Target::new(Protocol::Anthropic);
+        let refused = question.prepare(body.as_bytes(), &target, STAMP, Timestamp::ZERO);
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.kind(), FailureKind::Untranslatable);
+        let reply = refused.reply(question.dialect());
+        let error = json(&reply.body());
+        assert_eq!((reply.status, &error["error"]["param"]), (400, &"n".into()));
     }
 }

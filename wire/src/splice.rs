@@ -40,6 +40,13 @@ impl Spliced {
         spliced
     }
 
+    /// A body of our own, of which nothing is the original's.
+    pub(crate) fn whole(body: Vec<u8>) -> Self {
+        let mut spliced = Self { pieces: Vec::with_capacity(1), length: 0 };
+        spliced.push(Piece::Inserted(body));
+        spliced
+    }
+
     /// The pieces, in order; none is empty.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces

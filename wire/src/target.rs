@@ -16,10 +16,42 @@ pub struct Target<'a> {
     pub base_url: Option<&'a str>,
     /// The key, for providers that want one.
     pub api_key: Option<&'a str>,
+    /// The version of its interface, where the protocol has some.
+    pub api_version: Option<&'a str>,
     /// More headers. One of the same name takes the place of ours.
     pub headers: &'a [(String, String)],
+    /// More parameters in the address, not yet escaped.
+    pub query: &'a [(String, String)],
     /// The provider's name for the model.
     pub model: &'a str,
+    /// The most tokens of output, for a request that does not say and a protocol that must.
+    pub max_output: Option<u64>,
+}
+
+impl Target<'_> {
+    /// A provider of which nothing else is known.
+    pub const fn new(protocol: Protocol) -> Self {
+        Self {
+            protocol,
+            base_url: None,
+            api_key: None,
+            api_version: None,
+            headers: &[],
+            query: &[],
+            model: "",
+            max_output: None,
+        }
+    }
+
+    /// Whether it is OpenAI's or Azure's own service, and not one that is like it.
+    pub(crate) fn is_openai(&self) -> bool {
+        let base_url = self.base_url.unwrap_or(default_base_url(self.protocol));
+        match self.protocol {
+            Protocol::Openai => base_url.starts_with("https://api.openai.com/"),
+            Protocol::Azure => true,
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Debug for Target<'_> {
@@ -74,7 +106,12 @@ impl RequestHead {
             headers.push(Header::secret(&name, value.clone()));
         }
         let base_url = target.base_url.unwrap_or(default_base_url(target.protocol));
-        Self { method: "POST", url: join(base_url, path), headers }
+        let mut url = join(base_url, path);
+        for (name, value) in target.query {
+            url.push(if url.contains('?') { '&' } else { '?' });
+            url.push_str(&format!("{}={}", escape(name, ""), escape(value, "")));
+        }
+        Self { method: "POST", url, headers }
     }
 }
 
@@ -97,11 +134,30 @@ pub fn lost_header(lost: &[String]) -> Option<String> {
 /// Of the paths that are told, in bytes.
 const MAX_LOST: usize = 1_000;
 
-/// `path` under a base URL: before its query, and with one slash between.
+/// `path`, which may have a query, under a base URL: before its query, and with one slash between.
 fn join(base_url: &str, path: &str) -> String {
     let (base, query) = base_url.split_once('?').unwrap_or((base_url, ""));
-    let mark = if query.is_empty() { "" } else { "?" };
+    let mark = match (query.is_empty(), path.contains('?')) {
+        (true, _) => "",
+        (false, false) => "?",
+        (false, true) => "&",
+    };
     format!("{}{path}{mark}{query}", base.trim_end_matches('/'))
+}
+
+/// `text` as it may stand in an address: all but letters, digits and `-._~` escaped, and what is in
+/// `kept`.
+pub(crate) fn escape(text: &str, kept: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        let plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        if plain || kept.as_bytes().contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            escaped.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]
@@ -111,7 +167,8 @@ mod tests {
 
     fn target<'a>(base_url: &'a str, headers: &'a [(String, String)]) -> Target<'a> {
         let (protocol, base_url) = (Protocol::Openai, Some(base_url));
-        Target { protocol, base_url, api_key: Some("sk-secret"), headers, model: "m" }
+        let key = Some("sk-secret");
+        Target { base_url, api_key: key, headers, model: "m", ..Target::new(protocol) }
     }
 
     #[test]

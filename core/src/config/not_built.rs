@@ -35,7 +35,7 @@ const LIST: &[Line] = &[
 ];
 
 /// The protocols that hosts speak.
-const PROTOCOLS: [&str; 2] = ["openai", "mock"];
+const PROTOCOLS: [&str; 4] = ["openai", "azure", "anthropic", "mock"];
 
 /// Whether hosts speak this protocol.
 pub(crate) fn speaks(protocol: Protocol) -> bool {

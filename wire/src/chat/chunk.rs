@@ -58,7 +58,7 @@ impl Reader {
         json.enter()?;
         while let Some(key) = json.next_member()? {
             match &*key.decode() {
-                "index" => index = super::fields::count(json)?.unwrap_or(index),
+                "index" => index = crate::skimmed::count(json)?.unwrap_or(index),
                 "delta" => self.delta(json)?,
                 "text" => self.strings(json)?,
                 "finish_reason" => {

@@ -2,16 +2,13 @@
 
 use pointsman_core::{Needs, Request};
 
-use super::fields::{flag, list, object, whole_number};
 use super::messages::{Messages, read_messages};
-use crate::asked::Asked;
-use crate::fault::{Flaw, RequestFault, wrong};
+use crate::asked::{Asked, label, read_model};
+use crate::fault::{Flaw, RequestFault};
 use crate::json::{Kind, Skimmer, Span};
+use crate::skimmed::{flag, list, object, whole_number};
 use crate::splice::Edit;
 use crate::tokens::estimate_tokens;
-
-/// Longer names than this are nobody's, and names go into logs and errors.
-const MAX_MODEL_NAME: usize = 256;
 
 /// Reads the body of a `POST /v1/chat/completions`. All of it is checked to be JSON; members that
 /// routing does not use are otherwise the provider's to judge.
@@ -21,9 +18,9 @@ const MAX_MODEL_NAME: usize = 256;
 pub(crate) fn read_facts(body: &[u8]) -> Result<(Request, Asked), RequestFault> {
     let mut top = TopLevel::default();
     top.read(body).map_err(|flaw| flaw.locate(body))?;
-    let Some(model) = top.model else {
+    if top.asked.model_spans.is_empty() {
         return Err(RequestFault::Missing { path: "model".into() });
-    };
+    }
     let Some(messages) = top.messages else {
         return Err(RequestFault::Missing { path: "messages".into() });
     };
@@ -34,14 +31,14 @@ pub(crate) fn read_facts(body: &[u8]) -> Result<(Request, Asked), RequestFault> 
         json_schema: top.schema.some,
         web_search: top.web_search,
     };
+    let model = top.asked.model.clone();
     let asked = Asked {
         length: body.len(),
-        model: model.clone(),
-        model_spans: top.model_spans,
         stream: top.stream,
         choices: top.choices.unwrap_or(1).clamp(1, 128),
         usage_asked: top.usage.asked,
         usage_edits: top.usage.edits(top.stream_end),
+        ..top.asked
     };
     let facts = Request {
         model,
@@ -60,8 +57,7 @@ pub(crate) fn read_facts(body: &[u8]) -> Result<(Request, Asked), RequestFault> 
 /// The members that matter. Of a repeated one the last counts, as for most parsers.
 #[derive(Default)]
 struct TopLevel {
-    model: Option<String>,
-    model_spans: Vec<Span>,
+    asked: Asked,
     messages: Option<Messages>,
     stream: bool,
     stream_end: usize,
@@ -86,16 +82,6 @@ struct Definitions {
     tokens: u64,
 }
 
-/// A short text that keeps calls together. Anything else is the provider's to judge.
-fn label(json: &mut Skimmer<'_>) -> Result<Option<String>, Flaw> {
-    if json.kind()? != Kind::String {
-        json.skip()?;
-        return Ok(None);
-    }
-    let text = json.string()?.decode().into_owned();
-    Ok((!text.is_empty() && text.len() <= MAX_MODEL_NAME).then_some(text))
-}
-
 impl TopLevel {
     fn read(&mut self, body: &[u8]) -> Result<(), Flaw> {
         let mut json = Skimmer::new(body);
@@ -111,7 +97,7 @@ impl TopLevel {
 
     fn member(&mut self, key: &str, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
         match key {
-            "model" => self.model(json)?,
+            "model" => read_model(json, &mut self.asked)?,
             "messages" => self.messages = Some(read_messages(json)?),
             "stream" => {
                 self.stream = flag(json, "stream")?.unwrap_or(false);
@@ -137,20 +123,6 @@ impl TopLevel {
                 json.skip()?;
             }
         }
-        Ok(())
-    }
-
-    fn model(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
-        if json.kind()? != Kind::String {
-            return wrong("model", "a string");
-        }
-        let text = json.string()?;
-        let name = text.decode();
-        if name.is_empty() || name.len() > MAX_MODEL_NAME {
-            return wrong("model", "a name of 1 to 256 bytes");
-        }
-        self.model_spans.push(text.span());
-        self.model = Some(name.into_owned());
         Ok(())
     }
 }

@@ -2,8 +2,8 @@
 
 use pointsman_core::Usage;
 
-use super::fields::count;
 use crate::json::{Broken, Kind, Skimmer};
+use crate::skimmed::count;
 
 /// Reads the value of `usage`; `None` if it is `null` or has no counts.
 pub(super) fn read_usage(json: &mut Skimmer<'_>) -> Result<Option<Usage>, Broken> {

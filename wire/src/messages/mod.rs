@@ -2,7 +2,9 @@
 
 mod citation;
 mod error;
+mod facts;
 mod finish;
+mod judge;
 mod model;
 mod read_answer;
 mod read_content;
@@ -19,6 +21,8 @@ mod write_thinking;
 mod tests;
 
 pub(crate) use error::{error_body, error_event};
+pub(crate) use facts::read_facts;
+pub(crate) use judge::judge;
 pub(crate) use read_answer::read_answer;
 pub(crate) use read_events::EventReader;
 pub(crate) use read_request::read_request;

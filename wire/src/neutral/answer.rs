@@ -16,6 +16,24 @@ pub(crate) struct Answer<'a> {
     pub(crate) usage: Option<Usage>,
 }
 
+impl Answer<'_> {
+    /// Shows every text that the model has put out.
+    pub(crate) fn each_text(&self, each: &mut dyn FnMut(&[u8])) {
+        for part in self.choices.iter().flat_map(|choice| &choice.parts) {
+            match part {
+                Part::Text { text, .. } | Part::Reasoning { text, .. } | Part::Refusal(text) => {
+                    each(text.as_bytes());
+                }
+                Part::ToolCall { name, arguments, .. } => {
+                    each(name.as_bytes());
+                    each(arguments.as_bytes());
+                }
+                Part::Media { .. } | Part::ToolResult { .. } => {}
+            }
+        }
+    }
+}
+
 /// One of the answers asked for, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Choice<'a> {

@@ -7,10 +7,12 @@
 mod chunk;
 #[cfg(test)]
 mod tests;
+mod translator;
 
 use pointsman_core::{Failure, FailureKind, Usage};
 
 pub(crate) use chunk::Chunk;
+pub(crate) use translator::Translator;
 
 use crate::dialect::{Dialect, Verdict};
 use crate::sse::{Cut, Event, Frames};
@@ -46,6 +48,8 @@ impl Relay {
     pub(crate) fn new(dialect: Dialect, choices: u64, withhold_usage: bool) -> Self {
         let reading = Reading {
             dialect,
+            translator: None,
+            said: Vec::new(),
             phase: Phase::Start,
             held: Vec::new(),
             scratch: Vec::new(),
@@ -58,6 +62,14 @@ impl Relay {
             output: Estimate::default(),
         };
         Self { frames: Frames::new(), reading }
+    }
+
+    /// The same, for a client that speaks something else.
+    pub(crate) fn translating(mut self, translator: Translator) -> Self {
+        self.reading.translator = Some(Box::new(translator));
+        // Who writes the client's protocol knows whether usage was asked for.
+        self.reading.withhold_usage = false;
+        self
     }
 
     /// Takes the next bytes, cut anywhere, and appends to `out` what may go on to the client.
@@ -91,8 +103,7 @@ impl Relay {
         }
         if !self.reading.phase.is_over() {
             if self.reading.is_complete() {
-                out.extend_from_slice(self.reading.dialect.closing());
-                self.reading.phase = Phase::Done;
+                self.reading.close(out);
             } else {
                 self.reading.fail(SERVER);
             }
@@ -108,8 +119,16 @@ impl Relay {
     /// The usage reported, else what was received is reckoned to be.
     pub fn usage_or_estimate(&self, input_tokens: u64) -> Usage {
         let output = self.reading.output.tokens();
-        let estimate = Usage { input: input_tokens, output, estimated: true, ..Usage::default() };
-        self.reading.usage.unwrap_or(estimate)
+        match self.reading.usage {
+            // What Anthropic reports at the beginning says nothing of the output.
+            Some(usage)
+                if self.reading.dialect == Dialect::Messages && self.reading.finished == 0 =>
+            {
+                Usage { output: usage.output.max(output), estimated: true, ..usage }
+            }
+            Some(usage) => usage,
+            None => Usage { input: input_tokens, output, estimated: true, ..Usage::default() },
+        }
     }
 }
 
@@ -136,6 +155,10 @@ impl Phase {
 struct Reading {
     /// What the provider speaks.
     dialect: Dialect,
+    /// For a client that speaks something else.
+    translator: Option<Box<Translator>>,
+    /// What the translator makes of one frame.
+    said: Vec<u8>,
     phase: Phase,
     held: Vec<u8>,
     scratch: Vec<u8>,
@@ -172,9 +195,27 @@ impl Reading {
         // Taken out for the time being, so that the event may borrow it beside `self`.
         let mut scratch = core::mem::take(&mut self.scratch);
         let event = Event::read(text, &mut scratch);
-        let fate = self.judge(&event);
-        self.scratch = scratch;
-        self.apply(fate, frame, out);
+        let mut fate = self.judge(&event);
+        let mut said = core::mem::take(&mut self.said);
+        said.clear();
+        if let Some(translator) = &mut self.translator {
+            if !matches!(fate, Fate::Fail(_)) && !translate(translator, &event, &mut said) {
+                fate = Fate::Fail(SERVER);
+            }
+            self.apply(fate, &said, out);
+        } else {
+            self.apply(fate, frame, out);
+        }
+        (self.scratch, self.said) = (scratch, said);
+    }
+
+    /// All has come but the end.
+    fn close(&mut self, out: &mut Vec<u8>) {
+        match &mut self.translator {
+            Some(translator) => translator.end(out),
+            None => out.extend_from_slice(self.dialect.closing()),
+        }
+        self.phase = Phase::Done;
     }
 
     /// A frame without its blank line counts if it is whole; half of one is a cut.
@@ -203,7 +244,13 @@ impl Reading {
         }
         self.finished |= chunk.finished;
         self.output.add(chunk.output);
-        self.usage = chunk.usage.or(self.usage);
+        self.usage = match (self.usage, chunk.usage) {
+            // Its counts come one after another.
+            (Some(before), Some(now)) if self.dialect == Dialect::Messages => {
+                Some(most(before, now))
+            }
+            (before, now) => now.or(before),
+        };
         if chunk.done {
             // Without content this is the streamed form of an empty answer.
             let empty = self.phase == Phase::Waiting && !chunk.content;
@@ -248,7 +295,7 @@ impl Reading {
     }
 
     fn late_feed(&mut self, feed: &[u8], out: &mut Vec<u8>) {
-        if !self.forwarded_last {
+        if !self.forwarded_last || self.translator.is_some() {
             return;
         }
         if self.phase == Phase::Waiting { self.hold(feed) } else { out.extend_from_slice(feed) }
@@ -303,4 +350,28 @@ impl Reading {
 struct Mark {
     content_seen: bool,
     over: bool,
+}
+
+/// Hands an event over; `false` if it is none of its protocol.
+fn translate(translator: &mut Translator, event: &Event<'_>, said: &mut Vec<u8>) -> bool {
+    let data = event.data.filter(|data| !data.is_empty());
+    data.is_none_or(|data| {
+        if data.trim_ascii() == b"[DONE]" {
+            translator.end(said);
+            return true;
+        }
+        translator.read(event.name, data, said).is_ok()
+    })
+}
+
+/// The larger of each count.
+fn most(a: Usage, b: Usage) -> Usage {
+    Usage {
+        input: a.input.max(b.input),
+        cached_input: a.cached_input.max(b.cached_input),
+        cache_write: a.cache_write.max(b.cache_write),
+        output: a.output.max(b.output),
+        reasoning: a.reasoning.max(b.reasoning),
+        estimated: a.estimated || b.estimated,
+    }
 }

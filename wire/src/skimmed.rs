@@ -4,12 +4,12 @@ use crate::fault::{Flaw, wrong};
 use crate::json::{Broken, Kind, Skimmer};
 
 /// Goes into an object; `false` if it was `null`.
-pub(super) fn object(json: &mut Skimmer<'_>, path: &str) -> Result<bool, Flaw> {
+pub(crate) fn object(json: &mut Skimmer<'_>, path: &str) -> Result<bool, Flaw> {
     container(json, path, Kind::Object, "an object")
 }
 
 /// Goes into a list; `false` if it was `null`.
-pub(super) fn list(json: &mut Skimmer<'_>, path: &str) -> Result<bool, Flaw> {
+pub(crate) fn list(json: &mut Skimmer<'_>, path: &str) -> Result<bool, Flaw> {
     container(json, path, Kind::Array, "a list")
 }
 
@@ -31,7 +31,7 @@ fn container(
 }
 
 /// A boolean.
-pub(super) fn flag(json: &mut Skimmer<'_>, path: &str) -> Result<Option<bool>, Flaw> {
+pub(crate) fn flag(json: &mut Skimmer<'_>, path: &str) -> Result<Option<bool>, Flaw> {
     match json.kind()? {
         Kind::Null => {
             json.skip()?;
@@ -46,7 +46,7 @@ pub(super) fn flag(json: &mut Skimmer<'_>, path: &str) -> Result<Option<bool>, F
 }
 
 /// A whole number. Some clients write -1 for "no limit": negative is as good as absent.
-pub(super) fn whole_number(json: &mut Skimmer<'_>, path: &str) -> Result<Option<u64>, Flaw> {
+pub(crate) fn whole_number(json: &mut Skimmer<'_>, path: &str) -> Result<Option<u64>, Flaw> {
     const EXPECTED: &str = "a whole number";
     match json.kind()? {
         Kind::Null => {
@@ -66,7 +66,7 @@ pub(super) fn whole_number(json: &mut Skimmer<'_>, path: &str) -> Result<Option<
 }
 
 /// A count in a provider's answer, which is never trusted: what is not one is `None`.
-pub(super) fn count(json: &mut Skimmer<'_>) -> Result<Option<u64>, Broken> {
+pub(crate) fn count(json: &mut Skimmer<'_>) -> Result<Option<u64>, Broken> {
     let kind = json.kind()?;
     let span = json.skip()?;
     let digits = json.slice(span);

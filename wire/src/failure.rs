@@ -117,13 +117,15 @@ fn message(text: &str) -> String {
 /// Codes and types whose meaning does not depend on the status, beyond those core knows.
 fn by_name(name: &str) -> Option<FailureKind> {
     Some(match name {
-        "insufficient_quota" | "billing_not_active" | "insufficient_balance" => {
+        "insufficient_quota" | "billing_not_active" | "insufficient_balance" | "billing_error" => {
             FailureKind::QuotaExhausted
         }
         "authentication_error" | "permission_error" | "account_deactivated" => FailureKind::Auth,
         "rate_limit_error" | "rate_limit_exceeded" => FailureKind::RateLimited,
         "overloaded_error" | "server_overloaded" | "engine_overloaded" => FailureKind::Overloaded,
-        "server_error" | "internal_server_error" => FailureKind::Server,
+        "server_error" | "internal_server_error" | "api_error" | "timeout_error" => {
+            FailureKind::Server
+        }
         "not_found_error" | "model_decommissioned" => FailureKind::NotFound,
         "ResponsibleAIPolicyViolation" => FailureKind::ContentPolicy,
         _ => return None,
@@ -165,6 +167,8 @@ const CONTEXT: &[&str] = &[
     "input is too long",
     "reduce the length of the messages",
     "input token count",
+    // Anthropic's: "input length and `max_tokens` exceed context limit".
+    "exceed context limit",
 ];
 const CONTENT: &[&str] =
     &["content management policy", "content filter", "content policy", "safety system"];

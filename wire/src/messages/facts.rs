@@ -1,0 +1,253 @@
+//! What routing needs to know of a messages request, in one pass over its bytes.
+
+use pointsman_core::Request;
+
+use crate::asked::{Asked, label, read_model};
+use crate::fault::{Flaw, RequestFault, wrong};
+use crate::json::{Kind, Skimmer};
+use crate::skimmed::{flag, list, object, whole_number};
+use crate::tokens::{Estimate, estimate_tokens};
+
+/// Tokens the provider adds around each message.
+const MESSAGE_TOKENS: u64 = 4;
+/// An image of the largest size that is not shrunk; its bytes say nothing about its price.
+const IMAGE_TOKENS: u64 = 1_600;
+/// Base64 bytes of a document to a token.
+const FILE_BYTES: u64 = 64;
+
+/// Reads the body of a `POST /v1/messages`. All of it is checked to be JSON; members that routing
+/// does not use are otherwise the provider's to judge.
+///
+/// # Errors
+/// The first fault, with its place.
+pub(crate) fn read_facts(body: &[u8]) -> Result<(Request, Asked), RequestFault> {
+    let mut top = TopLevel::default();
+    top.read(body).map_err(|flaw| flaw.locate(body))?;
+    if top.asked.model_spans.is_empty() {
+        return Err(RequestFault::Missing { path: "model".into() });
+    }
+    if !top.messages {
+        return Err(RequestFault::Missing { path: "messages".into() });
+    }
+    let TopLevel { mut facts, mut asked, text, .. } = top;
+    facts.model.clone_from(&asked.model);
+    facts.input_tokens = text.tokens();
+    facts.stream = asked.stream;
+    // Usage comes unasked.
+    (asked.length, asked.choices, asked.usage_asked) = (body.len(), 1, true);
+    Ok((facts, asked))
+}
+
+#[derive(Default)]
+struct TopLevel {
+    facts: Request,
+    asked: Asked,
+    text: Estimate,
+    messages: bool,
+}
+
+impl TopLevel {
+    fn read(&mut self, body: &[u8]) -> Result<(), Flaw> {
+        let mut json = Skimmer::new(body);
+        if json.kind()? != Kind::Object {
+            json.broken("an object")?;
+        }
+        json.enter()?;
+        while let Some(key) = json.next_member()? {
+            self.member(&key.decode(), &mut json)?;
+        }
+        Ok(json.end()?)
+    }
+
+    fn member(&mut self, key: &str, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        match key {
+            "model" => read_model(json, &mut self.asked)?,
+            "messages" => self.messages(json)?,
+            "system" => self.content(json, "system")?,
+            "stream" => self.asked.stream = flag(json, "stream")?.unwrap_or(false),
+            "max_tokens" => self.facts.max_output_tokens = whole_number(json, "max_tokens")?,
+            "tools" => self.tools(json)?,
+            "metadata" => self.metadata(json)?,
+            "output_config" | "output_format" => self.format(json)?,
+            _ => _ = json.skip()?,
+        }
+        Ok(())
+    }
+
+    fn messages(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        self.messages = true;
+        if json.kind()? != Kind::Array {
+            return wrong("messages", "a list of messages");
+        }
+        json.enter()?;
+        let mut at = 0;
+        while json.next_element()? {
+            if json.kind()? != Kind::Object {
+                return wrong(format!("messages[{at}]"), "an object");
+            }
+            self.text.add_tokens(MESSAGE_TOKENS);
+            json.enter()?;
+            while let Some(key) = json.next_member()? {
+                match &*key.decode() {
+                    "content" => self.content(json, &format!("messages[{at}].content"))?,
+                    _ => _ = json.skip()?,
+                }
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// A text, or a list of blocks.
+    fn content(&mut self, json: &mut Skimmer<'_>, path: &str) -> Result<(), Flaw> {
+        match json.kind()? {
+            Kind::String => self.text.add_string(json.string()?),
+            Kind::Array => {
+                json.enter()?;
+                while json.next_element()? {
+                    self.block(json, path)?;
+                }
+            }
+            Kind::Null => _ = json.skip()?,
+            _ => return wrong(path, "a string or a list of blocks"),
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, json: &mut Skimmer<'_>, path: &str) -> Result<(), Flaw> {
+        if json.kind()? != Kind::Object {
+            return wrong(path, "a list of objects");
+        }
+        let (mut image, mut source) = (false, 0);
+        json.enter()?;
+        while let Some(key) = json.next_member()? {
+            match (&*key.decode(), json.kind()?) {
+                ("type", Kind::String) => image = json.string()?.decode() == "image",
+                ("source", _) => source = json.skip()?.len() as u64,
+                // Of a tool's result, or of a document found.
+                ("content", Kind::String | Kind::Array) => self.content(json, path)?,
+                ("type" | "id" | "tool_use_id" | "signature" | "cache_control", _) => {
+                    json.skip()?;
+                }
+                _ => _ = json.walk(&mut |text| self.text.add_string(text))?,
+            }
+        }
+        self.facts.needs.vision |= image;
+        self.text.add_tokens(if image { IMAGE_TOKENS } else { source.div_ceil(FILE_BYTES) });
+        Ok(())
+    }
+
+    fn tools(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        let start = json.position();
+        if !list(json, "tools")? {
+            return Ok(());
+        }
+        let mut some = false;
+        while json.next_element()? {
+            some = true;
+            let search = &mut self.facts.needs.web_search;
+            json.walk(&mut |text| *search |= text.decode().starts_with("web_search_2"))?;
+        }
+        if some {
+            self.facts.needs.tools = true;
+            let tokens = estimate_tokens(json.slice(start..json.offset()));
+            self.facts.tools_tokens = self.facts.tools_tokens.saturating_add(tokens);
+        }
+        Ok(())
+    }
+
+    fn metadata(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        if object(json, "metadata")? {
+            while let Some(key) = json.next_member()? {
+                if key.decode() == "user_id" {
+                    self.facts.user = label(json)?;
+                } else {
+                    json.skip()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `output_config.format`, or its older name.
+    fn format(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        let start = json.position();
+        let mut schema = false;
+        json.walk(&mut |text| schema |= text.decode() == "json_schema")?;
+        if schema {
+            self.facts.needs.json_schema = true;
+            let tokens = estimate_tokens(json.slice(start..json.offset()));
+            self.facts.tools_tokens = self.facts.tools_tokens.saturating_add(tokens);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(members: &str) -> Request {
+        let body = format!(r#"{{"model":"m","messages":[],{members}}}"#);
+        read_facts(body.as_bytes()).unwrap().0
+    }
+
+    fn fault(body: &str) -> String {
+        read_facts(body.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_routing_needs_is_seen() {
+        let facts = facts(
+            r#""max_tokens":9,"stream":true,"metadata":{"user_id":"u"},"tools":[{"name":"f",
+            "input_schema":{"type":"object"}},{"type":"web_search_20250305","name":"web_search"}],
+            "output_config":{"format":{"type":"json_schema","schema":{}}}"#,
+        );
+        assert_eq!((facts.max_output_tokens, facts.stream), (Some(9), true));
+        assert_eq!(facts.user.as_deref(), Some("u"));
+        let needs = facts.needs;
+        assert!(needs.tools && needs.web_search && needs.json_schema && !needs.vision);
+        assert!(facts.tools_tokens > 20, "{}", facts.tools_tokens);
+    }
+
+    #[test]
+    fn every_text_counts_and_the_bytes_of_media_do_not() {
+        let tokens = |members: &str| facts(members).input_tokens;
+        let words = "one two three four ".repeat(20);
+        let plain = tokens(&format!(r#""system":"{words}""#));
+        assert!((60..140).contains(&plain), "{plain}");
+        let turn = |content: &str| {
+            tokens(&format!(r#""messages":[{{"role":"user","content":{content}}}]"#))
+        };
+        assert!(turn(&format!("\"{words}\"")) >= plain);
+        let result = format!(r#"[{{"type":"tool_result","tool_use_id":"t","content":"{words}"}}]"#);
+        assert!(turn(&result) >= plain);
+        let data = "QUJD".repeat(10_000);
+        let image = |of: &str| format!(r#"[{{"type":"{of}","source":{{"data":"{data}"}}}}]"#);
+        assert!((1_600..1_700).contains(&turn(&image("image"))));
+        assert!((600..700).contains(&turn(&image("document"))));
+        let seen = facts(&format!(r#""messages":[{{"content":{}}}]"#, image("image")));
+        assert!(seen.needs.vision);
+    }
+
+    #[test]
+    fn faults_name_the_member() {
+        for (body, expected) in [
+            (r#"{"messages":[]}"#, "`model` is missing"),
+            (r#"{"model":"m"}"#, "`messages` is missing"),
+            (r#"{"model":"m","messages":[7]}"#, "`messages[0]` must be an object"),
+            (
+                r#"{"messages":[{"content":7}]}"#,
+                "`messages[0].content` must be a string or a list of blocks",
+            ),
+            (
+                r#"{"messages":[{"content":[7]}]}"#,
+                "`messages[0].content` must be a list of objects",
+            ),
+            (r#"{"max_tokens":"9"}"#, "`max_tokens` must be a whole number"),
+            (r#"{"tools":{}}"#, "`tools` must be a list"),
+        ] {
+            assert_eq!(fault(body), expected, "{body}");
+        }
+    }
+}

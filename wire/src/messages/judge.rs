@@ -1,0 +1,151 @@
+//! One event of a streamed message: is it content, and what else does it say.
+
+use pointsman_core::Usage;
+
+use crate::json::{Broken, Kind, Skimmer};
+use crate::relay::Chunk;
+use crate::skimmed::count;
+
+/// Reads one event's data; its name is in it once more, as `type`.
+pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
+    let mut chunk = Chunk::default();
+    let mut json = Skimmer::new(data);
+    if json.kind()? != Kind::Object {
+        return json.broken("an object");
+    }
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        let kind = json.kind()?;
+        match (&*key.decode(), kind) {
+            ("type", Kind::String) => {
+                let name = json.string()?.decode();
+                chunk.done = name == "message_stop";
+                chunk.error |= name == "error";
+            }
+            ("error", kind) => {
+                chunk.error |= kind != Kind::Null;
+                json.skip()?;
+            }
+            ("message", Kind::Object) => message(&mut json, &mut chunk)?,
+            ("content_block" | "delta", Kind::Object) => block(&mut json, &mut chunk)?,
+            ("usage", _) => chunk.usage = read_usage(&mut json)?,
+            _ => _ = json.skip()?,
+        }
+    }
+    json.end()?;
+    Ok(chunk)
+}
+
+/// The message as it begins: of no content yet, but with the usage of its input.
+fn message(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        if key.decode() == "usage" {
+            chunk.usage = read_usage(json)?;
+        } else {
+            json.skip()?;
+        }
+    }
+    Ok(())
+}
+
+/// A block that begins, a piece of one, or the end of the message.
+fn block(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        match &*key.decode() {
+            "type" | "id" | "tool_use_id" | "signature" | "stop_sequence" | "citation" => {
+                json.skip()?;
+            }
+            "stop_reason" => {
+                let ended = json.kind()? == Kind::String;
+                chunk.content |= ended;
+                chunk.finished |= u128::from(ended);
+                json.skip()?;
+            }
+            "data" => _ = json.walk(&mut |text| chunk.content |= !text.is_empty())?,
+            _ => {
+                json.walk(&mut |text| {
+                    chunk.content |= !text.is_empty();
+                    chunk.output.add_string(text);
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads the value of `usage`; `None` if it is `null` or has no counts.
+fn read_usage(json: &mut Skimmer<'_>) -> Result<Option<Usage>, Broken> {
+    if json.kind()? != Kind::Object {
+        json.skip()?;
+        return Ok(None);
+    }
+    let (mut usage, mut counted) = (Usage::default(), false);
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        let field = match &*key.decode() {
+            "input_tokens" => &mut usage.input,
+            "cache_read_input_tokens" => &mut usage.cached_input,
+            "cache_creation_input_tokens" => &mut usage.cache_write,
+            "output_tokens" => &mut usage.output,
+            _ => {
+                json.skip()?;
+                continue;
+            }
+        };
+        if let Some(count) = count(json)? {
+            *field = count;
+            counted = true;
+        }
+    }
+    let cached = usage.cached_input.saturating_add(usage.cache_write);
+    usage.input = usage.input.saturating_add(cached);
+    Ok(counted.then_some(usage))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk(data: &str) -> Chunk {
+        judge(data.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn content_is_whatever_the_user_waits_for() {
+        for (data, content) in [
+            (r#"{"type":"message_start","message":{"content":[],"model":"m"}}"#, false),
+            (r#"{"type":"ping"}"#, false),
+            (r#"{"type":"content_block_start","content_block":{"type":"text","text":""}}"#, false),
+            (r#"{"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}"#, true),
+            (r#"{"content_block":{"type":"redacted_thinking","data":"eA=="}}"#, true),
+            (r#"{"delta":{"type":"text_delta","text":"x"}}"#, true),
+            (r#"{"delta":{"type":"thinking_delta","thinking":"hm"}}"#, true),
+            (r#"{"delta":{"type":"signature_delta","signature":"eA=="}}"#, false),
+            (r#"{"delta":{"type":"input_json_delta","partial_json":""}}"#, false),
+            (r#"{"delta":{"type":"input_json_delta","partial_json":"{"}}"#, true),
+            (r#"{"delta":{"stop_reason":"end_turn","stop_sequence":null}}"#, true),
+            (r#"{"type":"content_block_stop","index":0}"#, false),
+        ] {
+            assert_eq!(chunk(data).content, content, "{data}");
+        }
+    }
+
+    #[test]
+    fn ends_errors_and_usage_are_seen() {
+        let stop = chunk(
+            r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},
+            "usage":{"output_tokens":7}}"#,
+        );
+        assert_eq!((stop.finished, stop.usage.unwrap().output), (1, 7));
+        let start = chunk(
+            r#"{"type":"message_start","message":{"usage":{"input_tokens":10,
+            "cache_read_input_tokens":100,"cache_creation_input_tokens":5}}}"#,
+        );
+        let usage = start.usage.unwrap();
+        assert_eq!((usage.input, usage.cached_input, usage.cache_write), (115, 100, 5));
+        assert!(chunk(r#"{"type":"message_stop"}"#).done);
+        assert!(chunk(r#"{"type":"error","error":{"type":"overloaded_error"}}"#).error);
+    }
+}

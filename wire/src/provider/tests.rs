@@ -1,0 +1,85 @@
+//! Heads as each provider's documentation has them.
+
+use pointsman_core::Protocol;
+
+use super::{anthropic, azure, gemini, openai};
+use crate::target::{RequestHead, Target};
+
+fn target(protocol: Protocol, base_url: Option<&'static str>) -> Target<'static> {
+    Target { base_url, api_key: Some("k"), model: "gpt-4o", ..Target::new(protocol) }
+}
+
+fn header<'a>(head: &'a RequestHead, name: &str) -> Option<&'a str> {
+    head.headers.iter().find(|header| header.name == name).map(|header| &*header.value)
+}
+
+#[test]
+fn openais_key_is_a_bearer() {
+    let head = openai::head(&target(Protocol::Openai, None), "/chat/completions", false);
+    assert_eq!(head.url, "https://api.openai.com/v1/chat/completions");
+    assert_eq!(header(&head, "authorization"), Some("Bearer k"));
+}
+
+#[test]
+fn azure_has_a_path_for_each_deployment_or_openais() {
+    let url = |base, version, path| {
+        let target = Target { api_version: version, ..target(Protocol::Azure, Some(base)) };
+        let head = azure::head(&target, path, false);
+        assert_eq!(header(&head, "api-key"), Some("k"));
+        head.url
+    };
+    let (root, chat) = ("https://r.openai.azure.com", "/chat/completions");
+    let deployment = "https://r.openai.azure.com/openai/deployments/gpt-4o/chat/completions";
+    assert_eq!(url(root, Some("2025-01-01"), chat), format!("{deployment}?api-version=2025-01-01"));
+    assert_eq!(
+        url("https://r.openai.azure.com/openai/", None, chat),
+        format!("{deployment}?api-version=2024-10-21")
+    );
+    let v1 = "https://r.openai.azure.com/openai/v1";
+    assert_eq!(url(v1, None, chat), format!("{v1}/chat/completions"));
+    assert_eq!(
+        url(v1, Some("preview"), chat),
+        format!("{v1}/chat/completions?api-version=preview")
+    );
+    let responses = "https://r.openai.azure.com/openai/responses?api-version=2024-10-21";
+    assert_eq!(url(root, None, "/responses"), responses);
+}
+
+#[test]
+fn anthropic_wants_a_version() {
+    let head = anthropic::head(&target(Protocol::Anthropic, None), "/messages", true, Some("b"));
+    assert_eq!(head.url, "https://api.anthropic.com/v1/messages");
+    assert_eq!(header(&head, "x-api-key"), Some("k"));
+    assert_eq!(header(&head, "anthropic-version"), Some("2023-06-01"));
+    assert_eq!(header(&head, "anthropic-beta"), Some("b"));
+    assert_eq!(header(&head, "accept"), Some("text/event-stream"));
+}
+
+#[test]
+fn gemini_has_the_model_in_its_path() {
+    let url = |model, stream| {
+        let target = Target { model, ..target(Protocol::Gemini, None) };
+        let head = gemini::head(&target, stream);
+        assert_eq!(header(&head, "x-goog-api-key"), Some("k"));
+        head.url
+    };
+    let base = "https://generativelanguage.googleapis.com/v1beta";
+    assert_eq!(url("g 2", false), format!("{base}/models/g%202:generateContent"));
+    assert_eq!(url("g", true), format!("{base}/models/g:streamGenerateContent?alt=sse"));
+    assert_eq!(url("tunedModels/x", false), format!("{base}/tunedModels/x:generateContent"));
+}
+
+#[test]
+fn a_providers_own_query_is_added() {
+    let query = [("a b".to_owned(), "c&d".to_owned())];
+    let url = |protocol, base| {
+        let target = Target { query: &query, ..target(protocol, Some(base)) };
+        match protocol {
+            Protocol::Gemini => gemini::head(&target, true).url,
+            _ => openai::head(&target, "/x", false).url,
+        }
+    };
+    assert_eq!(url(Protocol::Openai, "https://h/v1"), "https://h/v1/x?a%20b=c%26d");
+    let gemini = "https://h/v1/models/gpt-4o:streamGenerateContent?alt=sse&a%20b=c%26d";
+    assert_eq!(url(Protocol::Gemini, "https://h/v1"), gemini);
+}

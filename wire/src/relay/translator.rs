@@ -1,0 +1,85 @@
+//! One stream on its way from the provider's protocol into the client's.
+
+use crate::dialect::Dialect;
+use crate::json::Json;
+use crate::neutral::{Event, Stamp};
+use crate::{chat, messages};
+
+/// An event is not what its protocol says.
+#[derive(Debug)]
+pub(crate) struct Malformed;
+
+/// Reads one protocol and writes another.
+#[derive(Debug)]
+pub(crate) struct Translator {
+    reader: Reader,
+    writer: Writer,
+}
+
+#[derive(Debug)]
+enum Reader {
+    Chat(chat::EventReader),
+    Messages(messages::EventReader),
+    Nobody,
+}
+
+#[derive(Debug)]
+enum Writer {
+    Chat(chat::EventWriter),
+    Messages(messages::EventWriter),
+    Nobody,
+}
+
+impl Translator {
+    pub(crate) fn new(provider: Dialect, client: Dialect, stamp: Stamp, usage_asked: bool) -> Self {
+        let reader = match provider {
+            Dialect::Chat => Reader::Chat(chat::EventReader::default()),
+            Dialect::Messages => Reader::Messages(messages::EventReader::default()),
+            _ => Reader::Nobody,
+        };
+        let writer = match client {
+            Dialect::Chat => Writer::Chat(chat::EventWriter::new(stamp, usage_asked)),
+            Dialect::Messages => Writer::Messages(messages::EventWriter::new(stamp, usage_asked)),
+            _ => Writer::Nobody,
+        };
+        Self { reader, writer }
+    }
+
+    /// Takes one event of the provider and appends what the client is to see of it.
+    pub(crate) fn read(
+        &mut self,
+        name: &[u8],
+        data: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Malformed> {
+        let data = Json::parse(data).map_err(|_| Malformed)?;
+        let Self { reader, writer } = self;
+        let mut each = |event: &Event<'_>| writer.write(event, out);
+        match reader {
+            Reader::Chat(reader) => reader.read(name, &data, &mut each).map_err(|_| Malformed),
+            Reader::Messages(reader) => reader.read(name, &data, &mut each).map_err(|_| Malformed),
+            Reader::Nobody => Err(Malformed),
+        }
+    }
+
+    /// The provider's stream is over.
+    pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
+        let Self { reader, writer } = self;
+        let mut each = |event: &Event<'_>| writer.write(event, out);
+        match reader {
+            Reader::Chat(reader) => reader.end(&mut each),
+            Reader::Messages(reader) => reader.end(&mut each),
+            Reader::Nobody => {}
+        }
+    }
+}
+
+impl Writer {
+    fn write(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        match self {
+            Self::Chat(writer) => writer.write(event, out),
+            Self::Messages(writer) => writer.write(event, out),
+            Self::Nobody => {}
+        }
+    }
+}
