@@ -17,7 +17,6 @@
 //! Whatever comes from outside is bounded and checked before it is believed.
 
 mod asked;
-// What crosses from one protocol to another is not called yet.
 mod chat;
 mod dialect;
 mod duration;
