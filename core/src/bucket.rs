@@ -114,10 +114,12 @@ impl Bucket {
         self.level = self.level.min(units(left));
     }
 
-    /// The rate has been edited: the level stays, cut to the new capacity.
+    /// The rate has been edited: what was used stays used. A larger bucket is not refilled by that, and
+    /// a smaller one is not put into debt.
     pub(crate) fn edit(&mut self, before: Rate, after: Rate, now: Timestamp) {
         self.refill(before, now);
-        self.level = self.level.min(after.capacity);
+        let lost = before.capacity.saturating_sub(after.capacity).max(0);
+        self.level = self.level.min(self.level.saturating_sub(lost).max(0));
     }
 
     /// What is left, in whole tokens rounded down.
@@ -238,6 +240,20 @@ mod tests {
         assert_eq!(bucket.room(rate, 21, at(0)), Ok(()));
         assert_eq!(bucket.room(leaving, 50, at(0)), Err(Shortfall::Until(at(39_000_000))), "full");
         assert_eq!(bucket.room(rate.leaving(1_000_000), 1, at(0)), Err(Shortfall::Never));
+    }
+
+    #[test]
+    fn an_edit_keeps_what_is_used() {
+        let edited = |used, before, after| {
+            let mut bucket = Bucket::full(minute(before), at(0));
+            bucket.take(minute(before), used, at(0));
+            bucket.edit(minute(before), minute(after), at(0));
+            bucket.left(minute(after), at(0))
+        };
+        assert_eq!(edited(70, 100, 80), 10);
+        assert_eq!(edited(70, 100, 10), 0);
+        assert_eq!(edited(70, 100, 200), 30);
+        assert_eq!(edited(130, 100, 80), -30);
     }
 
     #[test]

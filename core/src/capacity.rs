@@ -68,8 +68,8 @@ impl Walk<'_> {
     fn prospect(&self, call: &Call) -> Prospect {
         let rank = self.queue.rank(call.id, call.flow());
         let mut prospect = Prospect::default();
-        self.each_passing(call, |id, rejection| {
-            let Some(lifts) = rejection.lifts_at() else {
+        self.each_passing(call, |id, lifts| {
+            let Some(lifts) = lifts else {
                 prospect.busy = true;
                 return;
             };
@@ -88,8 +88,8 @@ impl Walk<'_> {
         prospect
     }
 
-    /// Every untried candidate whose reason time will lift.
-    fn each_passing(&self, call: &Call, mut visit: impl FnMut(DeploymentId, Rejection)) {
+    /// Every untried candidate whose reason time will lift, and when, if that is known.
+    fn each_passing(&self, call: &Call, mut visit: impl FnMut(DeploymentId, Option<Timestamp>)) {
         let mut visits = Visits::of(call);
         while let Some(one) = visits.next(self, call, true) {
             let funnel = Funnel::new(self, call, one, Repeat::Untried(&call.history));
@@ -98,7 +98,7 @@ impl Walk<'_> {
                     Err(rejection)
                         if rejection.passes() && !call.history.has_tried(member.deployment) =>
                     {
-                        visit(member.deployment, rejection);
+                        visit(member.deployment, funnel.lifts_at(member, rejection));
                     }
                     _ => {}
                 }

@@ -21,12 +21,13 @@ pub(crate) struct Census {
 }
 
 impl Census {
-    pub(crate) fn count(&mut self, rejection: Rejection, now: Timestamp) {
+    /// A candidate was removed; `lifts` is when time alone lets it in, if that is known.
+    pub(crate) fn count(&mut self, rejection: Rejection, lifts: Option<Timestamp>, now: Timestamp) {
         if rejection.passes() {
             self.limited |= rejection.is_limit();
             self.broken |= !rejection.is_limit();
             // Nobody knows when a busy member will be free: a second is a fair guess.
-            let lifts = rejection.lifts_at().unwrap_or(now.plus(Duration::from_secs(1)));
+            let lifts = lifts.unwrap_or(now.plus(Duration::from_secs(1)));
             self.earliest = Some(self.earliest.map_or(lifts, |earliest| earliest.min(lifts)));
         } else {
             self.small_window |= matches!(rejection, Rejection::ContextTooSmall { .. });

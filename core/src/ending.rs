@@ -119,21 +119,27 @@ impl Router {
         usage: Option<Usage>,
         now: Timestamp,
     ) -> Action {
-        let (flight, known) = match phase {
-            Phase::Flight(flight) => (Some(flight), None),
-            Phase::Relaying { flight, usage } => (Some(flight), usage),
-            Phase::Waiting { .. } | Phase::Ranking { .. } | Phase::Finished => (None, None),
+        let ended = match phase {
+            Phase::Flight(flight) => {
+                let used = used_uncommitted(&flight, FailureKind::Cancelled, usage);
+                Some((flight, used))
+            }
+            Phase::Relaying { flight, usage: known } => {
+                let used = usage.or(known).unwrap_or_else(|| estimate(&flight));
+                Some((flight, Used::of(used)))
+            }
+            Phase::Waiting { .. } | Phase::Ranking { .. } | Phase::Finished => None,
         };
         self.queue.leave(call.id);
-        let mut used = Usage::default();
-        if let Some(flight) = flight {
-            used = usage.or(known).unwrap_or_else(|| estimate(&flight));
-            self.settle(call, &flight, &Used::of(used), now);
+        let mut usage = Usage::default();
+        if let Some((flight, used)) = ended {
+            self.settle(call, &flight, &used, now);
             let health = self.fleet.health_mut(flight.deployment);
             health.on_no_verdict(flight.sent, now);
+            usage = used.usage;
         }
         let cost = call.cost();
-        finish(call, Outcome::Cancelled { usage: used, cost }, now)
+        finish(call, Outcome::Cancelled { usage, cost }, now)
     }
 
     /// No further attempt: the client sees the last failure.

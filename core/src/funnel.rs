@@ -175,6 +175,15 @@ impl<'a> Funnel<'a> {
         if self.tried.forbids(id) { Err(Rejection::Tried) } else { Ok(probe) }
     }
 
+    /// When time alone lets in a member that is kept out for this reason: the latest of what its gates
+    /// and its limits say, if they say.
+    pub(crate) fn lifts_at(&self, member: &Member, rejection: Rejection) -> Option<Timestamp> {
+        let first = rejection.lifts_at()?;
+        let throttled = self.fleet.health(member.deployment).throttled_until();
+        let room = self.has_room(member.deployment).err().and_then(Rejection::lifts_at);
+        Some(first.max(throttled).max(room.unwrap_or(first)))
+    }
+
     /// Needed capabilities about which nothing is known of this deployment.
     pub(crate) fn unknown(&self, id: DeploymentId) -> impl Iterator<Item = Capability> {
         let supports = self.catalog.deployment(id).supports;

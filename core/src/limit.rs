@@ -188,8 +188,8 @@ impl Meter {
         }
     }
 
-    /// The limits have been edited: what stands in a bucket stays, cut to the new capacity; a
-    /// dimension that had no limit starts full.
+    /// The limits have been edited: what was used stays used; a dimension that had no limit starts
+    /// full.
     pub(crate) fn edit(&mut self, old: &Rates, new: &Rates, now: Timestamp) {
         for dimension in Dimension::ALL {
             let bucket = self.bucket_mut(dimension);

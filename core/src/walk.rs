@@ -198,7 +198,7 @@ impl Walk<'_> {
                 Ok(probe) => scratch.tier.push(Survivor { place, member: *member, probe }),
                 Err(rejection) => {
                     census.over_budget |= funnel.over_budget(member.deployment);
-                    census.count(rejection, self.now);
+                    census.count(rejection, rejection.lifts_at(), self.now);
                 }
             }
         }
@@ -284,7 +284,7 @@ impl Walk<'_> {
                     Ok(_) => admissible = true,
                     Err(rejection) => {
                         admissible |= rejection == Rejection::Tried;
-                        census.count(rejection, self.now);
+                        census.count(rejection, funnel.lifts_at(member, rejection), self.now);
                         candidates.push(Candidate { deployment: member.deployment, rejection });
                     }
                 }

@@ -265,7 +265,7 @@ fn a_reload_keeps_levels_and_spending() {
     }
     let new = common::catalog(&key(after));
     router.notice(Notice::Catalog(new), at(0));
-    assert_eq!(router.owner_readings("key k", at(0))[0].before, 30);
+    assert_eq!(router.owner_readings("key k", at(0))[0].before, 10);
     assert_eq!(money(&router, 0), (70_000_000, 0));
     let state = router.snapshot();
     let restored = Router::restore(router.catalog().clone(), &state, at(0)).unwrap();
