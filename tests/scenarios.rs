@@ -10,7 +10,7 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 fn every_scenario_file_passes() {
     let mut failed = Vec::new();
     let mut played = 0;
-    for file in files(&directory()) {
+    for file in files(&directory("scenarios")).into_iter().chain(files(&directory("traces"))) {
         let text = std::fs::read_to_string(&file).expect("a readable file");
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for document in documents(&text) {
@@ -31,7 +31,7 @@ fn every_scenario_file_passes() {
 
 #[test]
 fn a_report_is_the_same_bytes_each_time() {
-    let file = directory().join("retry-budget.yaml");
+    let file = directory("scenarios").join("retry-budget.yaml");
     let text = std::fs::read_to_string(file).expect("a readable file");
     for document in documents(&text) {
         let bytes = || {
@@ -127,7 +127,7 @@ expect: { stats: [], states: [ { at: 1s, replica: 1 } ] }
         "upstreams.a[0].fail: names an error and has a `kind` or `no_end` too: choose one",
         "calls[0].modle: unknown key `modle` (did you mean `model`?)",
         "calls[0].model: is missing",
-        "calls[1]: needs `at`, or `from`, `every` and `count` together",
+        "calls[1]: needs `at`, or `from` with `every` and `count`, or `from` with `poisson`, or `trace`",
         "calls[2].commit: is not built yet",
         "calls[2].expect.cost: `-1` is negative",
         "controls[0].store: is not built yet",
@@ -172,6 +172,55 @@ fn a_config_may_be_a_file_of_its_own() {
     assert_eq!(faults[0].to_string(), "config: cannot be read: there are no files here");
 }
 
+#[test]
+fn recorded_calls_are_a_file_of_their_own() {
+    let series = "trace: { file: ./own.csv, speed: 0.5, take: 2 }";
+    let text = scenario("by: b", "{ served: 2, cost: 0 }").replace("at: 0s", series);
+    let document = &documents(&text)[0];
+    let given = |rows: &str| {
+        let text = format!("arrival_ms,input_tokens,output_tokens,prefix_blocks\n{rows}");
+        move |_: &str| Ok(Node::Text(text.clone()))
+    };
+    let report = run(document, &given("0,7,5,0-3\n1500,9,11,\n2000,1,1,\n"), Traces::All);
+    let report = report.expect("a sound scenario");
+    let calls: Vec<(u64, u64, u64)> = report
+        .calls
+        .iter()
+        .filter_map(|call| call.usage.map(|usage| (call.at, usage.input, usage.output)))
+        .collect();
+    assert_eq!(calls, [(0, 7, 5), (3_000_000, 9, 11)]);
+    let faults = run(document, &given("0,7\n"), Traces::All).expect_err("no call");
+    let expected = "calls[0].trace.file: `./own.csv` holds no call in line 2";
+    assert_eq!(faults[0].to_string(), expected);
+}
+
+#[test]
+fn faults_of_arrivals_are_told() {
+    for (series, expected) in [
+        (
+            "from: 0s, poisson: { rate: 0, for: 1s }",
+            "calls[0].poisson.rate: must be more than zero",
+        ),
+        (
+            "from: 0s, poisson: { rate: 1M, for: 1h }",
+            "calls[0].poisson.rate: `1M` is not a number, such as 2 or 0.5",
+        ),
+        (
+            "from: 0s, poisson: { rate: 100000, for: 1h }",
+            "calls[0].poisson: makes more than 100000 calls",
+        ),
+        ("from: 0s, poisson: { rate: 1 }", "calls[0].poisson.for: is missing"),
+        (
+            "trace: { file: own.csv }",
+            "calls[0].trace.file: cannot be read: there are no files here",
+        ),
+    ] {
+        let text = scenario("by: b", "{}").replace("at: 0s", series);
+        let faults = run(&documents(&text)[0], &no_files, Traces::All).expect_err(series);
+        assert_eq!(faults[0].to_string(), expected);
+    }
+}
+
 /// A call that fails at `a` and is served by `b`.
 fn scenario(call: &str, run: &str) -> String {
     format!(
@@ -214,6 +263,9 @@ fn documents(text: &str) -> Vec<Node> {
 fn load(scenario: &Path, path: &str) -> Result<Node, String> {
     let file = scenario.with_file_name(path);
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    if path.ends_with(".csv") {
+        return Ok(Node::Text(text));
+    }
     documents(&text).into_iter().next().ok_or_else(|| "it is empty".to_owned())
 }
 
@@ -221,8 +273,8 @@ fn no_files(_: &str) -> Result<Node, String> {
     Err("there are no files here".to_owned())
 }
 
-fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios")
+fn directory(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
+import { basename } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -14,17 +15,20 @@ const { runScenario } = require("pointsman");
 
 const name = process.platform === "win32" ? "scenario-reports.exe" : "scenario-reports";
 const native = fileURLToPath(new URL(`../../target/debug/examples/${name}`, import.meta.url));
-const folder = fileURLToPath(new URL("../scenarios/", import.meta.url));
-const files = readdirSync(folder).filter((file) => file.endsWith(".yaml"));
+const folder = (name) => fileURLToPath(new URL(`../${name}/`, import.meta.url));
+const named = (folder, ending) => readdirSync(folder).filter((file) => file.endsWith(ending));
+const paths = ["scenarios", "traces"].map(folder).flatMap((folder) => named(folder, ".yaml").map((file) => folder + file));
+const recording = (file) => [file, JSON.stringify(readFileSync(folder("traces") + file, "utf8"))];
+const recordings = Object.fromEntries(named(folder("traces"), ".csv").map(recording));
 
-test("there are scenarios", () => assert.ok(files.length > 50, `${files.length} files`));
+test("there are scenarios", () => assert.ok(paths.length > 50, `${paths.length} files`));
 
-for (const file of files) {
-  test(file, async () => {
+for (const path of paths) {
+  test(basename(path), async () => {
     const options = { maxBuffer: 1 << 28 };
-    const { stdout } = await promisify(execFile)(native, [folder + file], options);
-    const documents = parseAllDocuments(readFileSync(folder + file, "utf8"));
-    const here = documents.map((one) => runScenario(JSON.stringify(one.toJS()), true, {}));
+    const { stdout } = await promisify(execFile)(native, [path], options);
+    const documents = parseAllDocuments(readFileSync(path, "utf8"));
+    const here = documents.map((one) => runScenario(JSON.stringify(one.toJS()), true, recordings));
     assert.ok(here.every((report) => JSON.parse(report).calls.every((call) => call.trace)));
     assert.equal(here.map((report) => `${report}\n`).join(""), stdout);
   });

@@ -238,6 +238,11 @@ impl<'n> Value<'n> {
         self.number("an amount in USD", units::nano_usd)
     }
 
+    /// Reads a number that may have decimals, in billionths.
+    pub(crate) fn billionths(&self) -> Option<u64> {
+        self.number("a number", units::billionths)
+    }
+
     /// Reads a price in USD per million tokens, in pico-USD per token.
     pub(crate) fn price(&self) -> Option<u64> {
         self.number("a price in USD per million tokens", units::pico_usd_per_token)

@@ -75,6 +75,11 @@ pub(crate) fn nano_usd(text: &str) -> Result<u64, Reason> {
     narrow(decimal(text, 9)?.ok_or("is not an amount in USD, such as 5 or 0.05")?)
 }
 
+/// Any number that is not negative, in billionths.
+pub(crate) fn billionths(text: &str) -> Result<u64, Reason> {
+    narrow(decimal(text, 9)?.ok_or("is not a number, such as 2 or 0.5")?)
+}
+
 /// A price in USD per million tokens, as pico-USD per token.
 pub(crate) fn pico_usd_per_token(text: &str) -> Result<u64, Reason> {
     let price =

@@ -5,11 +5,13 @@ use core::time::Duration;
 use super::play::play;
 use super::queue::{Class, Happening};
 use super::record::Record;
-use super::upstream::Script;
+use super::server::Turn;
+use super::upstream::{Answer, Behaviour, Script};
 use super::world::{Flight, Stage, Wait, World};
 use crate::action::{Action, Attempt, Event};
 use crate::call::Call;
 use crate::id::AttemptNo;
+use crate::request::Request;
 use crate::time::Timestamp;
 
 impl World<'_> {
@@ -69,8 +71,9 @@ impl World<'_> {
         let turn = self.turns.entry((name.clone(), stretch)).or_default();
         let behaviour = script.behaviour(stretch, *turn).cloned().unwrap_or_default();
         *turn = turn.saturating_add(1);
-        let play = play(&behaviour, &attempt.clocks, call.request());
         self.sends = self.sends.saturating_add(1);
+        let (behaviour, turn) = self.served(index, &name, behaviour, call.request());
+        let play = play(&behaviour, &attempt.clocks, call.request());
         let number = attempt.number;
         if let Some(ready) = play.ready {
             let what = Happening::Ready { call: index, attempt: number };
@@ -81,7 +84,33 @@ impl World<'_> {
             if play.by_clock { (Class::Timer, 0) } else { (Class::Upstream, self.sends) };
         self.queue.push(self.now.saturating_add(play.ends), class, rank, what);
         self.with_record(index, |record, now| record.sent(now, name));
-        Flight { number, sent_at: self.now, play }
+        Flight { number, sent_at: self.now, play, turn }
+    }
+
+    /// What becomes of a behaviour for this call: a server with a capacity says when it answers, and a
+    /// recording how much.
+    fn served(
+        &mut self,
+        index: usize,
+        name: &str,
+        behaviour: Behaviour,
+        request: &Request,
+    ) -> (Behaviour, Option<(String, Turn)>) {
+        let recorded = self.plan.calls.get(index).and_then(|call| call.output_tokens);
+        match behaviour {
+            Behaviour::Serve(capacity) => {
+                let input = request.input_tokens.saturating_add(request.tools_tokens);
+                let output = recorded.unwrap_or(Answer::default().output_tokens);
+                let server = self.servers.entry(name.to_owned()).or_default();
+                let (answer, turn) = server.serve(&capacity, self.sends, (input, output), self.now);
+                (Behaviour::Answer(answer), Some((name.to_owned(), turn)))
+            }
+            Behaviour::Answer(answer) => {
+                let output_tokens = recorded.unwrap_or(answer.output_tokens);
+                (Behaviour::Answer(Answer { output_tokens, ..answer }), None)
+            }
+            Behaviour::Fault(fault) => (Behaviour::Fault(fault), None),
+        }
     }
 
     fn wait(&mut self, index: usize, call: Box<Call>, until: Timestamp) {
@@ -113,7 +142,14 @@ impl World<'_> {
     pub(super) fn left(&mut self, index: usize, stage: Stage) -> Option<Box<Call>> {
         match stage {
             Stage::Absent => None,
-            Stage::Flying(call, _) => Some(call),
+            Stage::Flying(call, flight) => {
+                if let Some((name, turn)) = &flight.turn
+                    && let Some(server) = self.servers.get_mut(name)
+                {
+                    server.leave(*turn, self.now);
+                }
+                Some(call)
+            }
             Stage::Waiting(call, wait) => {
                 self.with_record(index, |record, now| {
                     record.waited(now.saturating_sub(wait.since))

@@ -5,7 +5,7 @@
 //! Nothing here decides. The report is the same, byte for byte, on every host.
 //!
 //! `read` makes a `plan` of the document; `world` plays it, taking each attempt's course from
-//! `play` and the order of things from `queue`; `check` compares the `record`s with the plan.
+//! `play`, the speed of a server under load from `server`, and the order of things from `queue`; `check` compares the `record`s with the plan.
 
 mod carry_out;
 mod check;
@@ -16,6 +16,7 @@ mod queue;
 mod read;
 mod record;
 mod report;
+mod server;
 mod state;
 mod upstream;
 mod world;
@@ -27,7 +28,8 @@ use crate::node::Node;
 use plan::Scenario;
 use world::World;
 
-/// Reads the file at a path that a scenario names, relative to the scenario's own.
+/// Reads the file at a path that a scenario names, relative to the scenario's own: a document, or of
+/// a CSV the whole text.
 pub type Load<'l> = &'l dyn Fn(&str) -> Result<Node, String>;
 
 /// Whose traces a report holds.

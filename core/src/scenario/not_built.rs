@@ -8,8 +8,6 @@ use crate::config::Fields;
 pub(super) enum Section {
     /// At the top of a scenario.
     Top,
-    /// In a stretch of `upstreams`.
-    Stretch,
     /// In one of `calls`.
     Call,
     /// In a call's `expect`.
@@ -25,8 +23,7 @@ pub(super) enum Section {
 const fn keys(section: Section) -> &'static [&'static str] {
     match section {
         Section::Top => &["replicas"],
-        Section::Stretch => &["capacity"],
-        Section::Call => &["poisson", "trace", "commit"],
+        Section::Call => &["commit"],
         Section::CallExpect => &[],
         Section::Control => &["store", "partition", "skew", "replica"],
         Section::RunExpect => &[],

@@ -35,6 +35,8 @@ pub(super) struct CallPlan {
     pub(super) path: Arc<str>,
     pub(super) at: Duration,
     pub(super) request: Request,
+    /// How much is answered, if a recording says; else the script does.
+    pub(super) output_tokens: Option<u64>,
     /// When the client leaves, from the call's start.
     pub(super) cancel_at: Option<Duration>,
     /// When the host forgets the call without a word, from the call's start.

@@ -64,6 +64,8 @@ pub(super) fn play(behaviour: &Behaviour, clocks: &Clocks, request: &Request) ->
     let tape = match behaviour {
         Behaviour::Answer(answer) => answer_tape(answer, request.stream, input),
         Behaviour::Fault(fault) => fault_tape(fault, clocks),
+        // Its server has made an answer of it.
+        Behaviour::Serve(_) => answer_tape(&Answer::default(), request.stream, input),
     };
     let (ends, ending, by_clock) =
         if request.stream { end_of_stream(&tape, clocks) } else { end_of_whole(&tape, clocks) };

@@ -24,6 +24,19 @@ pub(super) struct Stretch {
 pub(super) enum Behaviour {
     Answer(Answer),
     Fault(Fault),
+    /// An answer as fast as a server that slows under load can give it.
+    Serve(Capacity),
+}
+
+/// What a server can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Capacity {
+    /// Input tokens that it reads per second, all calls together. Never zero.
+    pub(super) prefill: u64,
+    /// Output tokens that it writes per second, all calls together. Never zero.
+    pub(super) decode: u64,
+    /// Calls that it works on at a time; the others wait for their turn. Never zero.
+    pub(super) concurrent: u32,
 }
 
 /// An answer as it should be.

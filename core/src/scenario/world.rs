@@ -10,6 +10,7 @@ use super::plan::{Control, Intervention, Scenario};
 use super::play::{Ending, Play};
 use super::queue::{Class, Happening, Queue};
 use super::record::Record;
+use super::server::{Server, Turn};
 use crate::action::{Action, Event, Misuse};
 use crate::call::Call;
 use crate::id::{AttemptNo, CallId};
@@ -35,6 +36,8 @@ pub(super) struct World<'s> {
     pub(super) waking: BTreeSet<usize>,
     /// Attempts so far, by deployment and stretch of its script.
     pub(super) turns: BTreeMap<(String, usize), usize>,
+    /// Servers with a capacity, by deployment.
+    pub(super) servers: BTreeMap<String, Server>,
     pub(super) sends: u64,
     pub(super) waits: u64,
 }
@@ -59,6 +62,8 @@ pub(super) struct Flight {
     pub(super) number: AttemptNo,
     pub(super) sent_at: Duration,
     pub(super) play: Play,
+    /// What it holds of a server with a capacity.
+    pub(super) turn: Option<(String, Turn)>,
 }
 
 impl<'s> World<'s> {
@@ -75,6 +80,7 @@ impl<'s> World<'s> {
             skew: 0,
             waking: BTreeSet::new(),
             turns: BTreeMap::new(),
+            servers: BTreeMap::new(),
             sends: 0,
             waits: 0,
         };

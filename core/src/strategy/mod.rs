@@ -35,6 +35,7 @@ use crate::trace::{ChosenBy, Term};
 pub use kind::Strategy;
 use measured::Expected;
 pub(crate) use memory::Memory;
+pub(crate) use rendezvous::minus_ln;
 pub(crate) use slow_start::hold_back;
 
 /// One survivor of the funnel.

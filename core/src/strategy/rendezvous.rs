@@ -12,7 +12,7 @@ pub(crate) fn rank(hash: u64, weight: u64) -> f64 {
 }
 
 /// `-ln(u)` for `u = hash / 2^64`, with a zero hash taken for the smallest fraction.
-fn minus_ln(hash: u64) -> f64 {
+pub(crate) fn minus_ln(hash: u64) -> f64 {
     let hash = hash | 1;
     let zeros = hash.leading_zeros();
     // u = mantissa × 2^(-1 - zeros), the mantissa from 1 to below 2 in 52 bits.

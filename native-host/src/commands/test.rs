@@ -73,10 +73,14 @@ fn documents(path: &Path) -> Result<Vec<Node>, String> {
     Ok(documents)
 }
 
-/// A config that a scenario names by its path, relative to the scenario's own.
+/// A config or a CSV that a scenario names by its path, relative to the scenario's own.
 fn neighbour(scenario: &Path, named: &str) -> Result<Node, String> {
     let text = std::fs::read_to_string(scenario.with_file_name(named));
-    document::node(&text.map_err(|error| format!("cannot read `{named}`: {error}"))?)
+    let text = text.map_err(|error| format!("cannot read `{named}`: {error}"))?;
+    match Path::new(named).extension() {
+        Some(extension) if extension == "csv" => Ok(Node::Text(text)),
+        _ => document::node(&text),
+    }
 }
 
 fn print(path: &Path, played: &Played) {

@@ -16,7 +16,11 @@ pub(crate) fn calls(dice: &mut Dice, fleet: &Fleet) -> (Value, u64) {
     for _ in 0..dice.within(1..=40) {
         now += dice.within(0..=gap);
         let mut call = call(dice, fleet);
-        if dice.one_in(12) {
+        if dice.one_in(24) {
+            let rate = *dice.pick(&[0.5, 2.0, 7.25]);
+            call["from"] = length(now);
+            call["poisson"] = json!({ "rate": rate, "for": length(dice.within(1..=2_000)) });
+        } else if dice.one_in(12) {
             let (every, count) = (dice.within(1..=500), dice.within(1..=8));
             call["from"] = length(now);
             call["every"] = length(every);

@@ -93,6 +93,8 @@ mod tests {
             "priority",
             "deadline",
             "cancel_at",
+            "capacity",
+            "poisson",
             "lost_at",
             "needs",
             "stream",

@@ -20,11 +20,23 @@ pub(crate) fn script(dice: &mut Dice, end: u64) -> Value {
 }
 
 fn stretch(dice: &mut Dice) -> Value {
+    if dice.one_in(10) {
+        return json!({ "capacity": capacity(dice) });
+    }
     if !dice.one_in(2) {
         return turn(dice);
     }
     let turns: Vec<Value> = (0..dice.within(1..=6)).map(|_| turn(dice)).collect();
     json!({ "turns": turns })
+}
+
+/// A server that slows under load.
+fn capacity(dice: &mut Dice) -> Value {
+    json!({
+        "prefill_tokens_per_second": dice.within(100..=20_000),
+        "decode_tokens_per_second": dice.within(10..=2_000),
+        "concurrent": dice.within(1..=8),
+    })
 }
 
 fn turn(dice: &mut Dice) -> Value {

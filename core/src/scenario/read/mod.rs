@@ -1,8 +1,10 @@
 //! Reads a scenario document. Every fault is reported at once, each with its place.
 
+mod arrival;
 mod call;
 mod control;
 mod expect;
+mod recorded;
 mod request;
 mod time;
 mod upstream;
@@ -10,6 +12,7 @@ mod upstream;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use self::arrival::Source;
 use super::Load;
 use super::not_built::{Section, refuse};
 use super::plan::Scenario;
@@ -49,11 +52,14 @@ fn top(fields: &mut Fields<'_>, configs: &mut Configs<'_>) -> Option<Scenario> {
         let mut reloads = reloads.into_iter();
         value.list(|item| control::control(item, &names, &mut reloads))
     });
+    let seed = Seed(fields.read("seed", Value::count).unwrap_or(1));
+    let source = Source { seed, load: configs.load };
+    let calls = fields.get("calls").map(|value| call::calls(&value, &names, &source));
     Some(Scenario {
-        seed: Seed(fields.read("seed", Value::count).unwrap_or(1)),
+        seed,
         start: fields.read("start", time::timestamp).unwrap_or(time::NEW_YEAR_2026),
         scripts: scripts.unwrap_or_default(),
-        calls: fields.get("calls").map(|value| call::calls(&value, &names)).unwrap_or_default(),
+        calls: calls.unwrap_or_default(),
         controls: controls.unwrap_or_default(),
         expect: fields
             .read("expect", |value| expect::run_expect(value, &names))

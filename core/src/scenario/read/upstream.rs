@@ -2,8 +2,9 @@
 
 use core::time::Duration;
 
-use super::super::not_built::{Section, refuse};
-use super::super::upstream::{Answer, Begun, Behaviour, Fault, Finish, Manner, Script, Stretch};
+use super::super::upstream::{
+    Answer, Begun, Behaviour, Capacity, Fault, Finish, Manner, Script, Stretch,
+};
 use crate::config::{Fields, Value};
 use crate::failure::QuotaFacts;
 
@@ -37,16 +38,12 @@ fn stretch(value: &Value<'_>, last: bool) -> Option<Stretch> {
             (false, false) => fields.fault("needs `until`: only the last stretch has no end"),
             (true, false) | (false, true) => {}
         }
-        refuse(fields, Section::Stretch);
-        let turns = match (behaviour(fields), fields.get("turns")) {
-            (Some(_), Some(turns)) => {
-                turns.fault("stands beside `ok` or `fail`: a stretch has one of them");
-                return None;
-            }
-            (Some(behaviour), None) => vec![behaviour?],
-            (None, Some(turns)) => turns.list(turn)?,
-            (None, None) => {
-                fields.fault("needs `ok`, `fail` or `turns`");
+        let turns = match (behaviour(fields), fields.get("turns"), fields.get("capacity")) {
+            (Some(behaviour), None, None) => vec![behaviour?],
+            (None, Some(turns), None) => turns.list(turn)?,
+            (None, None, Some(served)) => vec![Behaviour::Serve(capacity(&served)?)],
+            _ => {
+                fields.fault("needs one of `ok`, `fail`, `turns` or `capacity`");
                 return None;
             }
         };
@@ -114,6 +111,17 @@ fn answer(value: &Value<'_>) -> Option<Answer> {
             quota: fields.read("quota", quota),
         }
     })
+}
+
+fn capacity(value: &Value<'_>) -> Option<Capacity> {
+    let speed = |value: &Value<'_>| value.count_in(1..=FASTEST);
+    value.map(|fields| {
+        let prefill = fields.need("prefill_tokens_per_second", speed);
+        let decode = fields.need("decode_tokens_per_second", speed);
+        let slots = fields.need("concurrent", |value| value.count_in(1..=MOST_SLOTS));
+        let concurrent = slots.and_then(|slots| u32::try_from(slots).ok());
+        Some(Capacity { prefill: prefill?, decode: decode?, concurrent: concurrent? })
+    })?
 }
 
 fn quota(value: &Value<'_>) -> Option<QuotaFacts> {
@@ -222,6 +230,10 @@ enum Kind {
     Garbage,
 }
 
+/// Tokens per second of a server.
+const FASTEST: u64 = 1_000_000_000;
+/// Calls that a server works on at a time.
+const MOST_SLOTS: u64 = 10_000;
 /// Until a fault shows, or until the head of an answer that fails later.
 const AFTER: Duration = Duration::from_millis(20);
 /// Between two tokens of an answer that fails later.
