@@ -90,6 +90,8 @@ pub mod journal;
 mod learnt;
 mod ledger;
 mod limit;
+#[cfg(test)]
+mod models;
 mod money;
 mod node;
 mod notice;

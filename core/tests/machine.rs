@@ -35,6 +35,10 @@ enum Move {
     Pass {
         millis: u64,
     },
+    /// The host's clock steps back.
+    Back {
+        millis: u64,
+    },
     Report {
         call: usize,
         what: What,
@@ -76,6 +80,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     let one = prop_oneof![
         3 => any::<bool>().prop_map(|stream| Move::Begin { stream }),
         2 => (0u64..3_000).prop_map(|millis| Move::Pass { millis }),
+        1 => (0u64..60_000).prop_map(|millis| Move::Back { millis }),
         8 => (0usize..8, what(), prop_oneof![9 => Just(0u32), 1 => 1u32..3])
             .prop_map(|(call, what, attempt_off)| Move::Report { call, what, attempt_off }),
         1 => (0usize..8).prop_map(|call| Move::Lose { call }),
@@ -83,9 +88,31 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     prop::collection::vec(one, 1..200)
 }
 
+/// What a call waits for, as its host understands it.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Waiting { until: Timestamp },
+    Flying,
+    Relaying,
+}
+
+impl Phase {
+    /// Whether the event means something in this phase; `own` if it names the attempt in flight.
+    fn admits(self, what: &What, own: bool, now: Timestamp) -> bool {
+        match (self, what) {
+            (_, What::Cancelled) | (Self::Waiting { .. }, What::Woken) => true,
+            (Self::Waiting { until }, What::Due) => now >= until,
+            (Self::Flying, What::Ready | What::Failed(..))
+            | (Self::Relaying, What::Completed | What::Failed(..)) => own,
+            _ => false,
+        }
+    }
+}
+
 /// A host's view of one call.
 struct Held {
     call: Call,
+    phase: Phase,
     attempts: u32,
     tried: BTreeSet<DeploymentId>,
     /// A failure that closes part of the walk has happened: not every open gate is admissible.
@@ -96,13 +123,36 @@ struct Held {
 struct Host {
     router: Router,
     now: u64,
+    /// The latest that the router has been told.
+    latest: u64,
+    /// Whether the router is told the latest time instead of one that has stepped back.
+    steady: bool,
     calls: Vec<Held>,
     begun: u64,
 }
 
 impl Host {
-    fn now(&self) -> Timestamp {
-        at(self.now)
+    fn new(steady: bool) -> Self {
+        let (now, latest, calls, begun) = (0, 0, Vec::new(), 0);
+        Self { router: router(CONFIG), now, latest, steady, calls, begun }
+    }
+
+    fn play(&mut self, moves: &[Move]) {
+        for step in moves {
+            match step {
+                Move::Begin { stream } => self.begin(*stream),
+                Move::Pass { millis } => self.now += millis,
+                Move::Back { millis } => self.now = self.now.saturating_sub(*millis),
+                Move::Report { call, what, attempt_off } => self.report(*call, what, *attempt_off),
+                Move::Lose { call } => drop(take(&mut self.calls, *call)),
+            }
+        }
+    }
+
+    /// What the router is told.
+    fn tell(&mut self) -> Timestamp {
+        self.latest = self.latest.max(self.now);
+        at(if self.steady { self.latest } else { self.now })
     }
 
     fn begin(&mut self, stream: bool) {
@@ -114,9 +164,11 @@ impl Host {
             max_output_tokens: self.begun.is_multiple_of(3).then_some(50),
             ..Request::default()
         };
-        let (call, action) = self.router.begin(request, Seed(self.begun), self.now());
-        let mut held =
-            Held { call, attempts: 0, tried: BTreeSet::new(), narrowed: false, ended: false };
+        let now = self.tell();
+        let (call, action) = self.router.begin(request, Seed(self.begun), now);
+        let phase = Phase::Waiting { until: now };
+        let (tried, narrowed, ended) = (BTreeSet::new(), false, false);
+        let mut held = Held { call, phase, attempts: 0, tried, narrowed, ended };
         self.carry_out(&mut held, action);
         if !held.ended {
             self.calls.push(held);
@@ -128,6 +180,7 @@ impl Host {
         assert!(!held.ended, "an action after the end");
         match action {
             Action::Send(attempt) => {
+                held.phase = Phase::Flying;
                 held.attempts += 1;
                 assert_eq!(attempt.number.number(), held.attempts, "attempts count from 1");
                 assert!(held.attempts <= 4, "the default is four attempts");
@@ -143,8 +196,12 @@ impl Host {
                     assert_eq!(held.attempts, 0, "after an attempt a call never ends refused");
                 }
             }
-            Action::Wait { until, .. } => assert!(until > self.now()),
-            Action::Relay(_) | Action::Continue | Action::Rank { .. } | Action::Claim(_) => {}
+            Action::Wait { until, .. } => {
+                assert!(until > at(self.latest));
+                held.phase = Phase::Waiting { until };
+            }
+            Action::Relay(_) => held.phase = Phase::Relaying,
+            Action::Continue | Action::Rank { .. } | Action::Claim(_) => {}
         }
     }
 
@@ -154,7 +211,7 @@ impl Host {
         for name in ["c", "d"] {
             let id = self.router.catalog().deployment_named(name).unwrap();
             if id != again && !held.tried.contains(&id) {
-                let gate = self.router.gate(id, self.now());
+                let gate = self.router.gate(id, at(self.latest));
                 assert!(
                     matches!(gate, Gate::Tripped { .. } | Gate::Throttled { .. } | Gate::HalfOpen),
                     "{name} was untried and {gate:?}"
@@ -167,12 +224,14 @@ impl Host {
         let Some(mut held) = take(&mut self.calls, index) else { return };
         let attempt = AttemptNo::from_number(held.attempts.wrapping_sub(attempt_off));
         let usage = Some(Usage { input: 12, output: 34, ..Usage::default() });
-        let now = self.now();
+        let now = self.tell();
+        // What an event says of the past is the same whatever the clock does.
+        let seen = at(self.latest);
         let event = match what {
             What::Due => Event::Due,
             What::Woken => Event::Woken,
             What::Ready => {
-                Event::Ready { attempt, first_content_at: now, usage: None, quota: None }
+                Event::Ready { attempt, first_content_at: seen, usage: None, quota: None }
             }
             What::Failed(kind, retry_after) => {
                 let mut failure = Failure::new(*kind);
@@ -184,7 +243,7 @@ impl Host {
             What::Completed => Event::Completed {
                 attempt,
                 usage,
-                ended_at: now,
+                ended_at: seen,
                 stalled_by_client: Duration::ZERO,
             },
             What::Closed => Event::Closed { attempt, usage },
@@ -193,14 +252,18 @@ impl Host {
         };
         // Time passes for the router even without news.
         self.router.notice(Notice::Unblock(DeploymentId::from_number(u32::MAX)), now);
+        let own = attempt_off == 0 && held.attempts > 0;
+        let admitted = held.phase.admits(what, own, at(self.latest));
         let before = self.router.snapshot();
-        match self.router.resume(&mut held.call, event, now) {
+        let resumed = self.router.resume(&mut held.call, event, now);
+        assert_eq!(resumed.is_ok(), admitted, "{what:?} in {:?}: {resumed:?}", held.phase);
+        match resumed {
             Ok(action) => self.carry_out(&mut held, action),
             Err(_) if self.router.reserved() == 0 => {}
             Err(_) => {
                 let after = self.router.snapshot();
                 // The sweep may have given something back; nothing else may have changed.
-                assert!(before == after || self.now > 600_000, "misuse changed something");
+                assert!(before == after || self.latest > 600_000, "misuse changed something");
             }
         }
         if !held.ended {
@@ -211,16 +274,16 @@ impl Host {
     /// Every remaining call is cancelled; lost ones end with their lease.
     fn end(&mut self) {
         while let Some(mut held) = self.calls.pop() {
-            let now = self.now();
+            let now = self.tell();
             let event = Event::Cancelled { usage: None };
             let action = self.router.resume(&mut held.call, event.clone(), now).unwrap();
             assert!(matches!(action, Action::Finish(Outcome::Cancelled { .. })));
             assert!(self.router.resume(&mut held.call, event, now).is_err(), "it ends once");
         }
-        self.now += 3_600_000;
+        self.now = self.latest + 3_600_000;
         for _ in 0..400 {
             let unknown = Request { model: "nobody".into(), ..Request::default() };
-            let now = self.now();
+            let now = self.tell();
             let _ = self.router.begin(unknown, Seed(0), now);
         }
     }
@@ -233,15 +296,8 @@ fn take(calls: &mut Vec<Held>, index: usize) -> Option<Held> {
 proptest! {
     #[test]
     fn every_call_ends_once_and_gives_everything_back(moves in moves()) {
-        let mut host = Host { router: router(CONFIG), now: 0, calls: Vec::new(), begun: 0 };
-        for step in &moves {
-            match step {
-                Move::Begin { stream } => host.begin(*stream),
-                Move::Pass { millis } => host.now += millis,
-                Move::Report { call, what, attempt_off } => host.report(*call, what, *attempt_off),
-                Move::Lose { call } => { take(&mut host.calls, *call); }
-            }
-        }
+        let mut host = Host::new(false);
+        host.play(&moves);
         host.end();
         prop_assert_eq!(host.router.reserved(), 0);
         for (id, deployment) in host.router.catalog().deployments() {
@@ -253,19 +309,22 @@ proptest! {
     #[test]
     fn the_same_inputs_give_the_same_state(moves in moves()) {
         let run = || {
-            let mut host = Host { router: router(CONFIG), now: 0, calls: Vec::new(), begun: 0 };
-            for step in &moves {
-                match step {
-                    Move::Begin { stream } => host.begin(*stream),
-                    Move::Pass { millis } => host.now += millis,
-                    Move::Report { call, what, attempt_off } => {
-                        host.report(*call, what, *attempt_off);
-                    }
-                    Move::Lose { call } => { take(&mut host.calls, *call); }
-                }
-            }
+            let mut host = Host::new(false);
+            host.play(&moves);
             host.router.snapshot()
         };
         prop_assert_eq!(run(), run());
+    }
+
+    /// A time that has stepped back is the latest seen.
+    #[test]
+    fn time_never_goes_back(moves in moves()) {
+        let run = |steady| {
+            let mut host = Host::new(steady);
+            host.play(&moves);
+            let attempts: Vec<u32> = host.calls.iter().map(|held| held.attempts).collect();
+            (host.router.snapshot(), attempts, host.router.reserved())
+        };
+        prop_assert_eq!(run(false), run(true));
     }
 }
