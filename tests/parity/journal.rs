@@ -7,9 +7,6 @@ use pointsman_core::Node;
 use pointsman_core::journal::replay;
 use pointsman_core::scenario::record;
 
-#[path = "../../core/tests/common/generate.rs"]
-mod generate;
-
 /// Bytes of the journal at most.
 const ROOM: usize = 64 << 20;
 
@@ -31,7 +28,7 @@ fn main() -> ExitCode {
 }
 
 fn write(path: &str) -> Result<String, String> {
-    let text = generate::scenario(10_000, 11);
+    let text = pointsman_generate::long(11, 10_000);
     let document: Node = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let alone = |named: &str| Err(format!("`{named}` is another file"));
     let (_, journal) = record(&document, &alone, ROOM)

@@ -175,10 +175,10 @@ fn python(options: &Options) -> (Count, Result) {
     counted_some(lengthened(command(tool::venv_python(), &arguments), options))
 }
 
-/// Tests of every language read `POINTSMAN_LONG`.
+/// Tests of every language read `POINTSMAN_LONG`, and property tests the number of their cases.
 fn lengthened(mut command: Command, options: &Options) -> Command {
     if options.long {
-        command.env("POINTSMAN_LONG", "1");
+        command.env("POINTSMAN_LONG", "1").env("PROPTEST_CASES", "10000");
     }
     command
 }

@@ -118,6 +118,11 @@ pub fn replay(bytes: &[u8]) -> Result<Replayed, ReplayError> {
     let mut unchecked = reader.offset();
     while let Some(entry) = reader.read()? {
         if matches!(entry.input, Input::Full) {
+            // Nothing hashes it, so that a damaged record could look like it.
+            if entry.hash != 0 || reader.cut() != 0 {
+                let why = "it says that the journal is full, and more was written".to_owned();
+                return Err(JournalFault::Broken { offset: entry.offset, why }.into());
+            }
             summary.full = true;
             break;
         }

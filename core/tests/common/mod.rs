@@ -2,7 +2,6 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub(crate) mod callers;
-pub(crate) mod generate;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -33,6 +33,22 @@ pub(crate) fn calls(dice: &mut Dice, fleet: &Fleet) -> (Value, u64) {
     (Value::Array(calls), now)
 }
 
+/// So many calls, one by one, in bursts and trickles; and when the last of them comes.
+pub(crate) fn exactly(dice: &mut Dice, fleet: &Fleet, count: usize) -> (Value, u64) {
+    let (mut now, mut gap) = (0, 0);
+    let mut calls = Vec::new();
+    while calls.len() < count {
+        if calls.len().is_multiple_of(50) {
+            gap = *dice.pick(&[40, 400, 2_000]);
+        }
+        now += dice.within(0..=gap);
+        let mut call = call(dice, fleet);
+        call["at"] = length(now);
+        calls.push(call);
+    }
+    (Value::Array(calls), now)
+}
+
 fn call(dice: &mut Dice, fleet: &Fleet) -> Value {
     let input = *dice.pick(&[1, 100, 1_000, 10_000]);
     let mut call = json!({

@@ -8,7 +8,12 @@ use crate::length;
 
 /// The controls of a run whose last call comes at `end`, in milliseconds.
 pub(crate) fn controls(dice: &mut Dice, fleet: &Fleet, end: u64) -> Value {
-    let count = dice.below(5);
+    let count = dice.below(5) as usize;
+    exactly(dice, fleet, count, end)
+}
+
+/// So many controls.
+pub(crate) fn exactly(dice: &mut Dice, fleet: &Fleet, count: usize, end: u64) -> Value {
     (0..count).map(|_| control(dice, fleet, end)).collect()
 }
 

@@ -39,6 +39,31 @@ pub fn scenario(seed: u64) -> String {
     document.to_string()
 }
 
+/// A scenario of so many calls, with callers, budgets and route rules, as JSON.
+pub fn long(seed: u64, calls: usize) -> String {
+    let mut dice = Dice::new(seed);
+    let fleet = config::Fleet { has_callers: true, ..config::Fleet::draw(&mut dice) };
+    let config = loop {
+        let config = fleet.config(&mut dice);
+        let text = config.to_string();
+        if ["routes", "budget", "alias"].iter().all(|key| text.contains(&format!("\"{key}\""))) {
+            break config;
+        }
+    };
+    let (list, end) = call::exactly(&mut dice, &fleet, calls);
+    let upstreams: Map<String, Value> =
+        fleet.deployments.iter().map(|name| (name.clone(), upstream::long(&mut dice))).collect();
+    json!({
+        "name": format!("{calls} calls, seed {seed}"),
+        "seed": dice.draw() >> 11,
+        "upstreams": upstreams,
+        "controls": control::exactly(&mut dice, &fleet, calls / 200, end),
+        "config": config,
+        "calls": list,
+    })
+    .to_string()
+}
+
 /// A length of time as documents write it.
 fn length(milliseconds: u64) -> Value {
     Value::String(format!("{milliseconds}ms"))
@@ -59,6 +84,14 @@ mod tests {
     fn a_seed_gives_one_scenario_and_another_gives_another() {
         assert_eq!(scenario(7), scenario(7));
         assert_ne!(scenario(7), scenario(8));
+    }
+
+    #[test]
+    fn a_long_one_has_so_many_calls() {
+        let document: Value = serde_json::from_str(&long(7, 300)).expect("JSON");
+        assert_eq!(document["calls"].as_array().map(Vec::len), Some(300));
+        assert!(document["config"]["routes"].is_array());
+        assert_ne!(long(7, 30), long(8, 30));
     }
 
     #[test]

@@ -19,6 +19,12 @@ pub(crate) fn script(dice: &mut Dice, end: u64) -> Value {
     Value::Array(stretches)
 }
 
+/// One upstream's turns over a run of any length.
+pub(crate) fn long(dice: &mut Dice) -> Value {
+    let turns: Vec<Value> = (0..dice.within(100..=200)).map(|_| turn(dice)).collect();
+    json!([{ "turns": turns }])
+}
+
 fn stretch(dice: &mut Dice) -> Value {
     if dice.one_in(10) {
         return json!({ "capacity": capacity(dice) });

@@ -1,11 +1,13 @@
 //! The scenario runner as a bare module that imports nothing: `input` makes room for a scenario in
-//! JSON, `run` plays what was written there, and `output` and `output_len` say where its report is.
+//! JSON or a journal, `run` plays what was written there and `replay` executes it again, and `output`
+//! and `output_len` say where the report is.
 
 #![expect(unsafe_code, reason = "an export keeps its name by `no_mangle`; nothing else is unsafe")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pointsman_core::Node;
+use pointsman_core::journal::replay as execute;
 use pointsman_core::scenario::{Traces, run as play};
 
 static INPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -30,6 +32,12 @@ pub extern "C" fn run() {
     *locked(&OUTPUT) = report(&locked(&INPUT)).unwrap_or_else(|fault| fault).into_bytes();
 }
 
+/// Executes the journal that was written to `input` again.
+#[unsafe(no_mangle)]
+pub extern "C" fn replay() {
+    *locked(&OUTPUT) = replayed(&locked(&INPUT)).unwrap_or_else(|fault| fault).into_bytes();
+}
+
 /// Where the report is.
 #[unsafe(no_mangle)]
 pub extern "C" fn output() -> *const u8 {
@@ -40,6 +48,12 @@ pub extern "C" fn output() -> *const u8 {
 #[unsafe(no_mangle)]
 pub extern "C" fn output_len() -> usize {
     locked(&OUTPUT).len()
+}
+
+/// What a journal comes to as JSON, or why it does not.
+fn replayed(journal: &[u8]) -> Result<String, String> {
+    let replayed = execute(journal).map_err(|fault| fault.to_string())?;
+    serde_json::to_string(&replayed).map_err(|fault| fault.to_string())
 }
 
 /// The report as JSON, or the first fault of the scenario.

@@ -11,6 +11,7 @@ pub(crate) struct Guest {
     memory: Memory,
     input: TypedFunc<u32, u32>,
     run: TypedFunc<(), ()>,
+    replay: TypedFunc<(), ()>,
     output: TypedFunc<(), u32>,
     output_len: TypedFunc<(), u32>,
 }
@@ -32,6 +33,7 @@ impl Guest {
             memory: instance.get_memory(&mut store, "memory").expect("a memory"),
             input: instance.get_typed_func(&mut store, "input").expect("`input`"),
             run: instance.get_typed_func(&mut store, "run").expect("`run`"),
+            replay: instance.get_typed_func(&mut store, "replay").expect("`replay`"),
             output: instance.get_typed_func(&mut store, "output").expect("`output`"),
             output_len: instance.get_typed_func(&mut store, "output_len").expect("`output_len`"),
             store,
@@ -40,10 +42,21 @@ impl Guest {
 
     /// The report on this scenario. A trap is an error that shows where.
     pub(crate) fn report(&mut self, scenario: &str) -> wasmtime::Result<String> {
-        let length = u32::try_from(scenario.len())?;
+        let run = self.run.clone();
+        self.give(scenario.as_bytes(), &run)
+    }
+
+    /// What the journal comes to when it is executed again.
+    pub(crate) fn replay(&mut self, journal: &[u8]) -> wasmtime::Result<String> {
+        let replay = self.replay.clone();
+        self.give(journal, &replay)
+    }
+
+    fn give(&mut self, input: &[u8], to: &TypedFunc<(), ()>) -> wasmtime::Result<String> {
+        let length = u32::try_from(input.len())?;
         let at = self.input.call(&mut self.store, length)?;
-        self.memory.write(&mut self.store, at as usize, scenario.as_bytes())?;
-        self.run.call(&mut self.store, ())?;
+        self.memory.write(&mut self.store, at as usize, input)?;
+        to.call(&mut self.store, ())?;
         let at = self.output.call(&mut self.store, ())? as usize;
         let length = self.output_len.call(&mut self.store, ())? as usize;
         let mut bytes = vec![0; length];

@@ -1,5 +1,5 @@
 //! Every scenario file and many generated scenarios, native and in WebAssembly, with every
-//! decision: the same bytes.
+//! decision: the same bytes. And their journals, executed again.
 
 mod guest;
 
@@ -7,11 +7,14 @@ use std::path::Path;
 
 use guest::{Guest, module};
 use pointsman_core::Node;
-use pointsman_core::scenario::{Traces, run};
+use pointsman_core::journal::replay;
+use pointsman_core::scenario::{Traces, record, run};
 
 /// Generated scenarios in an ordinary run, and in a long one.
 const FEW: u64 = 300;
 const MANY: u64 = 10_000;
+/// Bytes of a journal, at most.
+const ROOM: usize = 64 << 20;
 
 /// One test: to compile the module takes most of the time.
 #[test]
@@ -29,8 +32,12 @@ fn native_and_wasm_report_the_same_bytes() {
     let long = std::env::var_os("POINTSMAN_LONG").is_some();
     for seed in 0..if long { MANY } else { FEW } {
         let scenario = pointsman_generate::scenario(seed);
-        compare(&mut guest, &format!("generated, seed {seed}"), &scenario);
+        let name = format!("generated, seed {seed}");
+        compare(&mut guest, &name, &scenario);
+        compare_journals(&mut guest, &name, &scenario);
     }
+    let calls = if long { 10_000 } else { 500 };
+    compare_journals(&mut guest, "a long run", &pointsman_generate::long(7, calls));
 }
 
 fn compare(guest: &mut Guest, name: &str, scenario: &str) {
@@ -42,9 +49,22 @@ fn compare(guest: &mut Guest, name: &str, scenario: &str) {
     }
 }
 
+/// The journal of a scenario comes to the same, with the hash over every byte of every answer.
+fn compare_journals(guest: &mut Guest, name: &str, scenario: &str) {
+    let document: Node = serde_json::from_str(scenario).expect("JSON");
+    let (_, journal) = record(&document, &alone, ROOM).expect("a sound scenario");
+    let replayed = replay(&journal).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let native = serde_json::to_string(&replayed).expect("plain data");
+    let wasm = guest.replay(&journal).unwrap_or_else(|trap| panic!("{name}: {trap:?}"));
+    assert_eq!(native, wasm, "{name}");
+}
+
+fn alone(path: &str) -> Result<Node, String> {
+    Err(format!("`{path}` is another file"))
+}
+
 fn native(scenario: &str) -> Result<String, String> {
     let document: Node = serde_json::from_str(scenario).map_err(|fault| fault.to_string())?;
-    let alone = |path: &str| Err(format!("`{path}` is another file"));
     let report = run(&document, &alone, Traces::All).map_err(|faults| faults[0].to_string())?;
     serde_json::to_string(&report).map_err(|fault| fault.to_string())
 }
