@@ -179,8 +179,10 @@ impl<'a> Funnel<'a> {
     /// and its limits say, if they say.
     pub(crate) fn lifts_at(&self, member: &Member, rejection: Rejection) -> Option<Timestamp> {
         let first = rejection.lifts_at()?;
-        let throttled = self.fleet.health(member.deployment).throttled_until();
-        let room = self.has_room(member.deployment).err().and_then(Rejection::lifts_at);
+        let id = member.deployment;
+        let (deployment, health) = (self.catalog.deployment(id), self.fleet.health(id));
+        let throttled = health.throttled_until();
+        let room = self.has_room(id, deployment, health).err().and_then(Rejection::lifts_at);
         Some(first.max(throttled).max(room.unwrap_or(first)))
     }
 

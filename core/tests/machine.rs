@@ -11,7 +11,7 @@ use std::time::Duration;
 use common::{at, router};
 use pointsman_core::{
     Action, AttemptNo, Call, DeploymentId, Event, Failure, FailureKind, Gate, Notice, Outcome,
-    Request, Router, Seed, Timestamp, Usage,
+    Request, Router, Seed, Timestamp, Usage, WaitReason,
 };
 use proptest::prelude::*;
 
@@ -91,7 +91,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
 /// What a call waits for, as its host understands it.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    Waiting { until: Timestamp },
+    Waiting { until: Timestamp, in_queue: bool },
     Flying,
     Relaying,
 }
@@ -101,7 +101,7 @@ impl Phase {
     fn admits(self, what: &What, own: bool, now: Timestamp) -> bool {
         match (self, what) {
             (_, What::Cancelled) | (Self::Waiting { .. }, What::Woken) => true,
-            (Self::Waiting { until }, What::Due) => now >= until,
+            (Self::Waiting { until, .. }, What::Due) => now >= until,
             (Self::Flying, What::Ready | What::Failed(..))
             | (Self::Relaying, What::Completed | What::Failed(..)) => own,
             _ => false,
@@ -120,6 +120,12 @@ struct Held {
     ended: bool,
 }
 
+impl Held {
+    fn is_queued(&self) -> bool {
+        matches!(self.phase, Phase::Waiting { in_queue: true, .. })
+    }
+}
+
 struct Host {
     router: Router,
     now: u64,
@@ -127,14 +133,16 @@ struct Host {
     latest: u64,
     /// Whether the router is told the latest time instead of one that has stepped back.
     steady: bool,
+    /// A lost call may still have its place in the queue.
+    ghosts: bool,
     calls: Vec<Held>,
     begun: u64,
 }
 
 impl Host {
     fn new(steady: bool) -> Self {
-        let (now, latest, calls, begun) = (0, 0, Vec::new(), 0);
-        Self { router: router(CONFIG), now, latest, steady, calls, begun }
+        let (now, latest, ghosts, calls, begun) = (0, 0, false, Vec::new(), 0);
+        Self { router: router(CONFIG), now, latest, steady, ghosts, calls, begun }
     }
 
     fn play(&mut self, moves: &[Move]) {
@@ -144,7 +152,10 @@ impl Host {
                 Move::Pass { millis } => self.now += millis,
                 Move::Back { millis } => self.now = self.now.saturating_sub(*millis),
                 Move::Report { call, what, attempt_off } => self.report(*call, what, *attempt_off),
-                Move::Lose { call } => drop(take(&mut self.calls, *call)),
+                Move::Lose { call } => {
+                    let lost = take(&mut self.calls, *call);
+                    self.ghosts |= lost.is_some_and(|held| held.is_queued());
+                }
             }
         }
     }
@@ -166,7 +177,7 @@ impl Host {
         };
         let now = self.tell();
         let (call, action) = self.router.begin(request, Seed(self.begun), now);
-        let phase = Phase::Waiting { until: now };
+        let phase = Phase::Waiting { until: now, in_queue: false };
         let (tried, narrowed, ended) = (BTreeSet::new(), false, false);
         let mut held = Held { call, phase, attempts: 0, tried, narrowed, ended };
         self.carry_out(&mut held, action);
@@ -196,9 +207,9 @@ impl Host {
                     assert_eq!(held.attempts, 0, "after an attempt a call never ends refused");
                 }
             }
-            Action::Wait { until, .. } => {
+            Action::Wait { until, why } => {
                 assert!(until > at(self.latest));
-                held.phase = Phase::Waiting { until };
+                held.phase = Phase::Waiting { until, in_queue: why == WaitReason::Capacity };
             }
             Action::Relay(_) => held.phase = Phase::Relaying,
             Action::Continue | Action::Rank { .. } | Action::Claim(_) => {}
@@ -206,8 +217,11 @@ impl Host {
     }
 
     /// A member is tried again only while no untried one is admissible. Members without limits
-    /// are admissible exactly when their gate is open.
+    /// are admissible exactly when their gate is open, unless others wait before the call.
     fn check_alone(&self, held: &Held, again: DeploymentId) {
+        if self.ghosts || self.calls.iter().any(Held::is_queued) {
+            return;
+        }
         for name in ["c", "d"] {
             let id = self.router.catalog().deployment_named(name).unwrap();
             if id != again && !held.tried.contains(&id) {
