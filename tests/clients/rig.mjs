@@ -66,13 +66,9 @@ export async function recorder(t, contentType, answer) {
 export async function gateway(t, upstreams, policy = {}) {
   const names = Object.keys(upstreams);
   const each = (entry) => Object.fromEntries(names.map((name) => [name, entry(name)]));
-  const document = {
+  return serve(t, {
     version: 1,
-    providers: each((name) => ({
-      protocol: "openai",
-      base_url: `${upstreams[name].address}/v1`,
-      api_key: { env: "UPSTREAM_KEY" },
-    })),
+    providers: each((name) => provider("openai", upstreams[name].address)),
     deployments: each((name) => ({ provider: name, model: `model-${name}` })),
     groups: {
       chat: {
@@ -81,11 +77,25 @@ export async function gateway(t, upstreams, policy = {}) {
       },
     },
     policy,
-  };
+  });
+}
+
+// `pointsman serve` with this config; the key of every upstream is in `UPSTREAM_KEY`.
+export async function serve(t, document) {
   const folder = await mkdtemp(path.join(tmpdir(), "pointsman-"));
   t.after(() => rm(folder, { recursive: true }));
   const file = path.join(folder, "config.json");
   await writeFile(file, JSON.stringify(document));
   const args = ["serve", "--config", file, "--listen", ANY_PORT, "--admin", ANY_PORT];
   return start(t, args, { UPSTREAM_KEY: KEY });
+}
+
+// What stands after the address of a provider of each protocol.
+const BASES = { openai: "/v1", anthropic: "/v1", gemini: "/v1beta" };
+const MORE = { azure: { api_version: "2025-04-01-preview" }, bedrock: { region: "us-east-1" } };
+
+// An upstream as a provider in a config.
+export function provider(protocol, address) {
+  const base_url = `${address}${BASES[protocol] ?? ""}`;
+  return { protocol, base_url, api_key: { env: "UPSTREAM_KEY" }, ...MORE[protocol] };
 }

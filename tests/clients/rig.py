@@ -113,35 +113,49 @@ class Recorder:
 
 
 class Gateway(Child):
-    """`pointsman serve` in front of upstreams by name: group `chat` prefers them in this order."""
+    """`pointsman serve` with this config; the key of every upstream is in `UPSTREAM_KEY`."""
 
-    def __init__(self, test, upstreams, policy=None):
-        names = list(upstreams)
-        document = {
-            "version": 1,
-            "providers": {
-                name: {
-                    "protocol": "openai",
-                    "base_url": f"{upstream.address}/v1",
-                    "api_key": {"env": "UPSTREAM_KEY"},
-                }
-                for name, upstream in upstreams.items()
-            },
-            "deployments": {name: {"provider": name, "model": f"model-{name}"} for name in names},
-            "groups": {
-                "chat": {
-                    "strategy": "weighted",
-                    "members": [
-                        {"deployment": name, "order": order}
-                        for order, name in enumerate(names, start=1)
-                    ],
-                }
-            },
-            "policy": policy or {},
-        }
+    def __init__(self, test, document):
         with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as file:
             json.dump(document, file)
         test.addCleanup(os.unlink, file.name)
         arguments = ["--config", file.name, "--listen", ANY_PORT, "--admin", ANY_PORT]
         super().__init__(test, "serve", *arguments, UPSTREAM_KEY=KEY)
         self.base_url = f"{self.address}/v1"
+
+
+def failover(upstreams, policy=None):
+    """A config for upstreams by name: group `chat` prefers them in this order."""
+    names = list(upstreams)
+    return {
+        "version": 1,
+        "providers": {name: provider("openai", upstreams[name].address) for name in names},
+        "deployments": {name: {"provider": name, "model": f"model-{name}"} for name in names},
+        "groups": {
+            "chat": {
+                "strategy": "weighted",
+                "members": [
+                    {"deployment": name, "order": order} for order, name in enumerate(names, start=1)
+                ],
+            }
+        },
+        "policy": policy or {},
+    }
+
+
+# What stands after the address of a provider of each protocol.
+BASES = {"openai": "/v1", "anthropic": "/v1", "gemini": "/v1beta"}
+
+
+def provider(protocol, address):
+    """An upstream as a provider in a config."""
+    more = {
+        "azure": {"api_version": "2025-04-01-preview"},
+        "bedrock": {"region": "us-east-1"},
+    }
+    return {
+        "protocol": protocol,
+        "base_url": address + BASES.get(protocol, ""),
+        "api_key": {"env": "UPSTREAM_KEY"},
+        **more.get(protocol, {}),
+    }

@@ -75,6 +75,8 @@ class Failure:
 class Speaker:
     """One client in front of `address`, asking for `model`; it never retries by itself."""
 
+    shows_thoughts = True
+
     def __init__(self, address, model):
         self.address, self.model = address, model
         self.client = self.connect(address)

@@ -10,11 +10,13 @@ import openai
 
 import cases
 import converse
+import langchain_speakers
 import rig
 import speakers
 
 SPEAKERS = [
     speakers.Chat, speakers.Responses, speakers.Messages, speakers.Gemini, converse.Converse,
+    langchain_speakers.Chat, langchain_speakers.Messages,
 ]
 
 
@@ -25,7 +27,7 @@ class Talk(unittest.TestCase):
             speaker = speaker_type(mock.address, "some-model")
             self.addCleanup(speaker.close)
             for case, stream, name in cases.runs():
-                with self.subTest(speaker_type.__name__, case=name):
+                with self.subTest(speaker_type, case=name):
                     mock.play(cases.SCRIPT)
                     case(self, speaker, mock, stream=stream)
                     self.assertEqual(mock.seen()["last_model"], "some-model")

@@ -30,7 +30,7 @@ class ClientTest(unittest.TestCase):
         self.connect({"east": self.east, "west": self.west}, policy)
 
     def connect(self, upstreams, policy=None):
-        self.gateway = rig.Gateway(self, upstreams, policy)
+        self.gateway = rig.Gateway(self, rig.failover(upstreams, policy))
         self.client = openai.OpenAI(
             api_key="any", base_url=self.gateway.base_url, max_retries=0, timeout=30
         )
