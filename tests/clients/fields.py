@@ -1,7 +1,6 @@
 """What the requests of each client protocol can say beside their text, one member at a time.
 
-Each entry is a name and a function that adds it to a plain request. The requests go out as they are,
-so that no client's own checks stand in between.
+The requests go out as they are, so that no client's own checks stand in between.
 """
 
 import base64
@@ -15,6 +14,18 @@ URL = "https://example.com/cat.png"
 WEATHER = {"name": "weather", "description": "The weather.", "parameters": speakers.PARAMETERS}
 
 
+class Member:
+    """Something that `add` adds to a request."""
+
+    def __init__(self, add, base=lambda body: None):
+        # `base` adds what the request must have besides.
+        self.add, self.base = add, base
+
+    def on(self, other):
+        """The same, to a request that has `other` already."""
+        return Member(self.add, other.add)
+
+
 def put(*path):
     """Sets a member: the last of `path` is its value."""
     *names, last, value = path
@@ -24,24 +35,20 @@ def put(*path):
             body = body.setdefault(name, {})
         body[last] = value
 
-    return add
+    return Member(add)
 
 
-def each(*additions):
-    def add(body):
-        for addition in additions:
-            addition(body)
-
-    return add
+def both(*members):
+    return Member(lambda body: [member.add(body) for member in members])
 
 
 def turns(name, *more):
     """Appends to the conversation called `name`."""
-    return lambda body: body[name].extend(more)
+    return Member(lambda body: body[name].extend(more))
 
 
 def before(name, *more):
-    return lambda body: body[name].__setitem__(slice(0, 0), more)
+    return Member(lambda body: body[name].__setitem__(slice(0, 0), more))
 
 
 # --- chat completions
@@ -71,17 +78,17 @@ CHAT = {
     "audio": said({"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}}),
     "`tools`": CHAT_TOOL,
     "`tools`, strict": put("tools", [{"type": "function", "function": {**WEATHER, "strict": True}}]),
-    "`tool_choice`: required": each(CHAT_TOOL, put("tool_choice", "required")),
-    "`tool_choice`: none": each(CHAT_TOOL, put("tool_choice", "none")),
-    "`tool_choice`: one": each(CHAT_TOOL, put(
-        "tool_choice", {"type": "function", "function": {"name": "weather"}})),
-    "`parallel_tool_calls`": each(CHAT_TOOL, put("parallel_tool_calls", False)),
-    "call and result": each(CHAT_TOOL, turns(
+    "`tool_choice`: required": put("tool_choice", "required").on(CHAT_TOOL),
+    "`tool_choice`: none": put("tool_choice", "none").on(CHAT_TOOL),
+    "`tool_choice`: one": put(
+        "tool_choice", {"type": "function", "function": {"name": "weather"}}).on(CHAT_TOOL),
+    "`parallel_tool_calls`": put("parallel_tool_calls", False).on(CHAT_TOOL),
+    "call and result": turns(
         "messages",
         {"role": "assistant", "content": None, "tool_calls": [
             {"id": "call_1", "type": "function",
              "function": {"name": "weather", "arguments": '{"city":"Ulm"}'}}]},
-        {"role": "tool", "tool_call_id": "call_1", "content": "rain"})),
+        {"role": "tool", "tool_call_id": "call_1", "content": "rain"}).on(CHAT_TOOL),
     "`refusal`": turns(
         "messages", {"role": "assistant", "content": None, "refusal": "I will not."},
         {"role": "user", "content": "Why?"}),
@@ -99,7 +106,7 @@ CHAT = {
     "`presence_penalty`": put("presence_penalty", 0.5),
     "`seed`": put("seed", 7),
     "`logit_bias`": put("logit_bias", {"50256": -100}),
-    "`logprobs`": each(put("logprobs", True), put("top_logprobs", 2)),
+    "`logprobs`": both(put("logprobs", True), put("top_logprobs", 2)),
     "`n`": put("n", 2),
     "`reasoning_effort`": put("reasoning_effort", "low"),
     "`user`": put("user", "ann"),
@@ -111,7 +118,7 @@ CHAT = {
     "`prompt_cache_key`": put("prompt_cache_key", "k"),
     "`safety_identifier`": put("safety_identifier", "ann"),
     "`web_search_options`": put("web_search_options", {}),
-    "`modalities`: audio": each(
+    "`modalities`: audio": both(
         put("modalities", ["text", "audio"]), put("audio", {"voice": "alloy", "format": "wav"})),
 }
 
@@ -136,15 +143,15 @@ RESPONSES = {
     "`tools`": RESPONSES_TOOL,
     "`tools`: web_search": put("tools", [{"type": "web_search"}]),
     "`tools`: file_search": put("tools", [{"type": "file_search", "vector_store_ids": ["vs_1"]}]),
-    "`tool_choice`: required": each(RESPONSES_TOOL, put("tool_choice", "required")),
-    "`tool_choice`: one": each(
-        RESPONSES_TOOL, put("tool_choice", {"type": "function", "name": "weather"})),
-    "`parallel_tool_calls`": each(RESPONSES_TOOL, put("parallel_tool_calls", False)),
-    "call and result": each(RESPONSES_TOOL, turns(
+    "`tool_choice`: required": put("tool_choice", "required").on(RESPONSES_TOOL),
+    "`tool_choice`: one": put(
+        "tool_choice", {"type": "function", "name": "weather"}).on(RESPONSES_TOOL),
+    "`parallel_tool_calls`": put("parallel_tool_calls", False).on(RESPONSES_TOOL),
+    "call and result": turns(
         "input",
         {"type": "function_call", "call_id": "call_1", "name": "weather",
          "arguments": '{"city":"Ulm"}'},
-        {"type": "function_call_output", "call_id": "call_1", "output": "rain"})),
+        {"type": "function_call_output", "call_id": "call_1", "output": "rain"}).on(RESPONSES_TOOL),
     "reasoning item": turns(
         "input", {"type": "reasoning", "id": "rs_1", "summary": [
             {"type": "summary_text", "text": "Hmm."}], "encrypted_content": "x"},
@@ -157,7 +164,7 @@ RESPONSES = {
     "`max_output_tokens`": put("max_output_tokens", 64),
     "`temperature`": put("temperature", 0.5),
     "`top_p`": put("top_p", 0.5),
-    "`top_logprobs`": each(
+    "`top_logprobs`": both(
         put("top_logprobs", 2), put("include", ["message.output_text.logprobs"])),
     "`reasoning.effort`": put("reasoning", {"effort": "low"}),
     "`reasoning.summary`": put("reasoning", {"effort": "low", "summary": "auto"}),
@@ -170,7 +177,7 @@ RESPONSES = {
     "`truncation`": put("truncation", "auto"),
     "`service_tier`": put("service_tier", "flex"),
     "`prompt_cache_key`": put("prompt_cache_key", "k"),
-    "`max_tool_calls`": each(RESPONSES_TOOL, put("max_tool_calls", 2)),
+    "`max_tool_calls`": put("max_tool_calls", 2).on(RESPONSES_TOOL),
 }
 
 # --- messages
@@ -203,24 +210,25 @@ MESSAGES = {
     "`tools`, cached": put("tools", [{**MESSAGES_SPEC, "cache_control": CACHE}]),
     "`tools`: web_search": put(
         "tools", [{"type": "web_search_20250305", "name": "web_search", "max_uses": 2}]),
-    "`tool_choice`: any": each(MESSAGES_TOOL, put("tool_choice", {"type": "any"})),
-    "`tool_choice`: none": each(MESSAGES_TOOL, put("tool_choice", {"type": "none"})),
-    "`tool_choice`: tool": each(
-        MESSAGES_TOOL, put("tool_choice", {"type": "tool", "name": "weather"})),
-    "`disable_parallel_tool_use`": each(
-        MESSAGES_TOOL, put("tool_choice", {"type": "auto", "disable_parallel_tool_use": True})),
-    "call and result": each(MESSAGES_TOOL, turns(
+    "`tool_choice`: any": put("tool_choice", {"type": "any"}).on(MESSAGES_TOOL),
+    "`tool_choice`: none": put("tool_choice", {"type": "none"}).on(MESSAGES_TOOL),
+    "`tool_choice`: tool": put(
+        "tool_choice", {"type": "tool", "name": "weather"}).on(MESSAGES_TOOL),
+    "`disable_parallel_tool_use`": put(
+        "tool_choice", {"type": "auto", "disable_parallel_tool_use": True}).on(MESSAGES_TOOL),
+    "call and result": turns(
         "messages",
         {"role": "assistant", "content": [
             {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Ulm"}}]},
         {"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": "toolu_1", "content": "rain"}]})),
-    "result, failed": each(MESSAGES_TOOL, turns(
+            {"type": "tool_result", "tool_use_id": "toolu_1", "content": "rain"}]}).on(MESSAGES_TOOL),
+    "result, failed": turns(
         "messages",
         {"role": "assistant", "content": [
             {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Ulm"}}]},
         {"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": "toolu_1", "content": "?", "is_error": True}]})),
+            {"type": "tool_result", "tool_use_id": "toolu_1", "content": "?", "is_error": True},
+        ]}).on(MESSAGES_TOOL),
     "thinking block": turns(
         "messages",
         {"role": "assistant", "content": [
@@ -230,7 +238,7 @@ MESSAGES = {
     "`output_config.format`": put(
         "output_config", {"format": {"type": "json_schema", "schema": speakers.SCHEMA}}),
     "`output_config.effort`": put("output_config", {"effort": "low"}),
-    "`thinking`": each(
+    "`thinking`": both(
         put("thinking", {"type": "enabled", "budget_tokens": 1024}), put("max_tokens", 4096)),
     "`stop_sequences`": put("stop_sequences", ["END"]),
     "`temperature`": put("temperature", 0.5),
@@ -257,7 +265,7 @@ def part(**part):
 
 
 def calling(mode, **more):
-    return each(GEMINI_TOOL, put("toolConfig", {"functionCallingConfig": {"mode": mode, **more}}))
+    return put("toolConfig", {"functionCallingConfig": {"mode": mode, **more}}).on(GEMINI_TOOL)
 
 
 GEMINI = {
@@ -273,21 +281,22 @@ GEMINI = {
     "`functionCallingConfig`: ANY": calling("ANY"),
     "`functionCallingConfig`: NONE": calling("NONE"),
     "`allowedFunctionNames`": calling("ANY", allowedFunctionNames=["weather"]),
-    "call and result": each(GEMINI_TOOL, turns(
+    "call and result": turns(
         "contents",
         {"role": "model", "parts": [
             {"functionCall": {"id": "c1", "name": "weather", "args": {"city": "Ulm"}}}]},
         {"role": "user", "parts": [
-            {"functionResponse": {"id": "c1", "name": "weather", "response": {"result": "rain"}}}]})),
+            {"functionResponse": {"id": "c1", "name": "weather", "response": {"result": "rain"}}},
+        ]}).on(GEMINI_TOOL),
     "`thought`": turns(
         "contents",
         {"role": "model", "parts": [
             {"text": "Hmm.", "thought": True}, {"text": "Hello.", "thoughtSignature": "c2ln"}]},
         {"role": "user", "parts": [{"text": "And?"}]}),
     "`responseMimeType`": config("responseMimeType", "application/json"),
-    "`responseSchema`": each(config("responseMimeType", "application/json"), config(
+    "`responseSchema`": both(config("responseMimeType", "application/json"), config(
         "responseSchema", {"type": "OBJECT", "properties": {"name": {"type": "STRING"}}})),
-    "`responseJsonSchema`": each(
+    "`responseJsonSchema`": both(
         config("responseMimeType", "application/json"),
         config("responseJsonSchema", speakers.SCHEMA)),
     "`maxOutputTokens`": config("maxOutputTokens", 64),
@@ -299,7 +308,7 @@ GEMINI = {
     "`frequencyPenalty`": config("frequencyPenalty", 0.5),
     "`presencePenalty`": config("presencePenalty", 0.5),
     "`candidateCount`": config("candidateCount", 2),
-    "`responseLogprobs`": each(config("responseLogprobs", True), config("logprobs", 2)),
+    "`responseLogprobs`": both(config("responseLogprobs", True), config("logprobs", 2)),
     "`thinkingBudget`": config("thinkingConfig", {"thinkingBudget": 1024}),
     "`thinkingLevel`": config("thinkingConfig", {"thinkingLevel": "LOW"}),
     "`includeThoughts`": config("thinkingConfig", {"thinkingBudget": 1024, "includeThoughts": True}),

@@ -77,12 +77,14 @@ def post(url, body, headers=None):
 # --- what becomes of a member of a request
 
 
-def outcome(pair, protocol, provider, addition):
-    """What becomes of the member that `addition` adds, in the words of the page."""
+def outcome(pair, protocol, provider, member):
+    """What becomes of a member, in the words of the page."""
     path, plain, _ = fields.PROTOCOLS[protocol]
-    body = copy.deepcopy(plain)
-    addition(body)
     url = pair.gateway.address + path
+    without = copy.deepcopy(plain)
+    member.base(without)
+    body = copy.deepcopy(without)
+    member.add(body)
     before = pair.mock.seen()["requests"]
     status, headers, answer = post(url, json.dumps(body).encode())
     reached = pair.mock.seen()["requests"] > before
@@ -93,16 +95,17 @@ def outcome(pair, protocol, provider, addition):
     got = json.loads(pair.mock.body())
     if provider in OWN[protocol]:
         expected = {**body, "model": MODEL} if "model" in body else body
-        return "kept" if got == expected else "changed: " + told(expected, got)
-    post(url, json.dumps(plain).encode())
+        return "kept" if got == expected else "CHANGED: " + told(expected, got)
+    post(url, json.dumps(without).encode())
     written = told(json.loads(pair.mock.body()), got)
     lost = "lost" if headers[LOST] else ""
     return ", ".join(filter(None, [written, lost])) or "DROPPED"
 
 
 def told(base, got):
-    """The members in which `got` differs from `base`."""
+    """The members in which `got` differs from `base`: text is not worth telling if there is more."""
     found = list(dict.fromkeys(differences(base, got, "")))
+    found = [path for path in found if not path.endswith(".text")] or found
     return ", ".join(f"`{path}`" for path in found[:3]) + (", …" if len(found) > 3 else "")
 
 
@@ -121,7 +124,8 @@ def differences(base, got, path):
         return
     if isinstance(got, dict):
         base = base if isinstance(base, dict) else {}
-        named = [name for name in got if name not in COMMON] or list(got)
+        named = [name for name in got if name not in COMMON]
+        named = named or [name for name in ("text", "type") if name in got][:1]
         for name in named:
             inner = f"{path}.{name}".lstrip(".")
             if name in OPAQUE and got.get(name) != base.get(name):

@@ -61,12 +61,12 @@ class Page(unittest.TestCase):
             if not matrix.speaks(protocol, provider):
                 continue
             pair = matrix.Pair(self, provider)
-            for name, addition in fields.PROTOCOLS[protocol][2].items():
+            for name, member in fields.PROTOCOLS[protocol][2].items():
                 with self.subTest(client=protocol, provider=provider, member=name):
-                    became = matrix.outcome(pair, protocol, provider, addition)
+                    became = matrix.outcome(pair, protocol, provider, member)
                     members[protocol, name, provider] = became
                     self.assertNotIn("DROPPED", became)
-                    self.assertNotIn("changed", became)
+                    self.assertNotIn("CHANGED", became)
         return members
 
 
