@@ -40,6 +40,7 @@ mod provider;
 mod question;
 mod relay;
 mod reply;
+#[allow(dead_code, unused_imports)]
 mod responses;
 mod skimmed;
 mod splice;

@@ -25,11 +25,16 @@ mod write_spoken;
 
 pub(crate) use answer::judge_whole;
 pub(crate) use chunk::judge;
+pub(crate) use effort::{EFFORTS, read_effort};
 pub(crate) use error::{error_body, error_event};
 pub(crate) use facts::read_facts;
 pub(crate) use read_answer::read_answer;
 pub(crate) use read_events::EventReader;
+pub(crate) use read_messages::is_arguments;
+pub(crate) use read_parts::{read_audio, read_cache};
 pub(crate) use read_request::read_request;
+pub(crate) use read_tools::read_mode;
+pub(crate) use usage::read_usage;
 pub(crate) use write_answer::write_answer;
 pub(crate) use write_events::EventWriter;
 pub(crate) use write_request::write_request;

@@ -65,7 +65,7 @@ fn read_image<'a>(
     Ok(Part::Media { media: Media::Image, source, mime, name: None, detail, cache })
 }
 
-fn read_audio<'a>(
+pub(crate) fn read_audio<'a>(
     mut audio: Fields<'a>,
     cache: Option<Cache<'a>>,
     lost: &mut Vec<String>,
@@ -101,7 +101,7 @@ fn read_file<'a>(
 }
 
 /// The mark of OpenAI's own, and the one that gateways take for Anthropic's models.
-pub(super) fn read_cache<'a>(part: &mut Fields<'a>) -> Result<Option<Cache<'a>>, RequestFault> {
+pub(crate) fn read_cache<'a>(part: &mut Fields<'a>) -> Result<Option<Cache<'a>>, RequestFault> {
     if let Some(mut mark) = part.fields("cache_control")? {
         return Ok(Some(Cache { ttl: mark.text("ttl")? }));
     }

@@ -8,16 +8,17 @@ use crate::json::{Fields, Json};
 use crate::neutral::{Format, Hint, Refused, Request, Sampling, Thinking, Untranslatable};
 
 /// Members that only OpenAI's protocols have and that change no answer in kind.
-const HINTS: [&str; 8] = [
+const HINTS: [&str; 7] = [
     "metadata",
     "prompt_cache_key",
     "prompt_cache_options",
     "prompt_cache_retention",
-    "safety_identifier",
     "service_tier",
     "store",
     "verbosity",
 ];
+
+const SAFETY: &str = "safety_identifier";
 
 /// Members without which the answer would be another, and which no other protocol has.
 const OWN: [(&str, &str); 4] = [
@@ -51,11 +52,12 @@ pub(crate) fn read_request<'a>(body: &'a Json<'a>) -> Result<Request<'a>, Refuse
         effort.map(|effort| Thinking { effort: Some(effort), ..Thinking::default() });
     request.logprobs = read_logprobs(&mut top)?;
     request.user = top.text("user")?;
-    if request.user.is_none() {
+    match request.user {
         // Its newer name.
-        request.user = top.text("safety_identifier")?;
+        None => request.user = top.text(SAFETY)?,
+        Some(_) => read_hint(&mut top, SAFETY, &mut request),
     }
-    read_hints(&mut top, &mut request);
+    HINTS.iter().for_each(|name| read_hint(&mut top, name, &mut request));
     top.report_rest(&mut request.lost);
     Ok(request)
 }
@@ -143,12 +145,9 @@ fn read_logprobs(top: &mut Fields<'_>) -> Result<Option<u64>, RequestFault> {
     Ok((asked == Some(true)).then_some(others.unwrap_or(0)))
 }
 
-/// What is still unread of them stays so, and is reported for those who do not know them.
-fn read_hints<'a>(top: &mut Fields<'a>, request: &mut Request<'a>) {
-    for name in HINTS {
-        if let Some(json) = top.take(name) {
-            request.lost.push(name.to_owned());
-            request.openai.push(Hint { path: name, name, json: json.raw() });
-        }
+fn read_hint<'a>(top: &mut Fields<'a>, name: &'static str, request: &mut Request<'a>) {
+    if let Some(json) = top.take(name) {
+        request.lost.push(name.to_owned());
+        request.openai.push(Hint { path: name, name, json: json.raw() });
     }
 }

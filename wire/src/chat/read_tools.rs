@@ -83,7 +83,7 @@ fn read_allowed<'a>(mut allowed: Fields<'a>, request: &mut Request<'a>) -> Resul
     Ok(())
 }
 
-fn read_mode(word: &str, path: &str) -> Result<ToolChoice<'static>, RequestFault> {
+pub(crate) fn read_mode(word: &str, path: &str) -> Result<ToolChoice<'static>, RequestFault> {
     Ok(match word {
         "none" => ToolChoice::None,
         "auto" => ToolChoice::Auto,

@@ -1,4 +1,4 @@
-//! The `usage` object of an answer.
+//! The `usage` object of an answer, in the names of chat completions and of responses.
 
 use pointsman_core::Usage;
 
@@ -6,7 +6,7 @@ use crate::json::{Broken, Kind, Skimmer};
 use crate::skimmed::count;
 
 /// Reads the value of `usage`; `None` if it is `null` or has no counts.
-pub(super) fn read_usage(json: &mut Skimmer<'_>) -> Result<Option<Usage>, Broken> {
+pub(crate) fn read_usage(json: &mut Skimmer<'_>) -> Result<Option<Usage>, Broken> {
     if json.kind()? != Kind::Object {
         json.skip()?;
         return Ok(None);
@@ -16,13 +16,16 @@ pub(super) fn read_usage(json: &mut Skimmer<'_>) -> Result<Option<Usage>, Broken
     let mut counted = false;
     while let Some(key) = json.next_member()? {
         match &*key.decode() {
-            "prompt_tokens" => counted |= set(&mut usage.input, json)?,
-            "completion_tokens" => counted |= set(&mut usage.output, json)?,
+            "prompt_tokens" | "input_tokens" => counted |= set(&mut usage.input, json)?,
+            "completion_tokens" | "output_tokens" => counted |= set(&mut usage.output, json)?,
             // DeepSeek's name for it.
             "prompt_cache_hit_tokens" => {
                 set(&mut usage.cached_input, json)?;
             }
-            "prompt_tokens_details" | "completion_tokens_details" => details(&mut usage, json)?,
+            "prompt_tokens_details"
+            | "completion_tokens_details"
+            | "input_tokens_details"
+            | "output_tokens_details" => details(&mut usage, json)?,
             _ => {
                 json.skip()?;
             }

@@ -145,8 +145,15 @@ fn parameters_are_read() {
         |request| {
             assert_eq!((request.stop, request.max_output), (vec!["x"], None));
             assert_eq!((request.logprobs, request.user), (None, Some("s")));
+            assert_eq!((request.lost, request.openai), (vec![], vec![]));
         },
     );
+    with(&said(r#""user":"u","safety_identifier":"s""#), |request| {
+        assert_eq!(
+            (request.user, &*request.lost),
+            (Some("u"), &["safety_identifier".to_owned()][..])
+        );
+    });
 }
 
 #[test]

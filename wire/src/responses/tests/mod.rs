@@ -1,0 +1,5 @@
+//! Tests of the translation to and from this protocol.
+
+mod answer;
+mod events;
+mod request;
