@@ -66,6 +66,7 @@ impl Dialect {
         body: &[u8],
     ) -> Result<(pointsman_core::Request, Asked), RequestFault> {
         match self {
+            Self::Responses => responses::read_facts(body),
             Self::Messages => messages::read_facts(body),
             _ => chat::read_facts(body),
         }
@@ -75,6 +76,7 @@ impl Dialect {
     pub(crate) fn read_request<'a>(self, body: &'a Json<'a>) -> Result<Request<'a>, Refused> {
         match self {
             Self::Chat => chat::read_request(body),
+            Self::Responses => responses::read_request(body),
             Self::Messages => messages::read_request(body),
             _ => Err(self.unspoken().into()),
         }
@@ -106,6 +108,7 @@ impl Dialect {
     pub(crate) fn write_answer(self, answer: &Answer<'_>, stamp: Stamp) -> Vec<u8> {
         match self {
             Self::Chat => chat::write_answer(answer, stamp),
+            Self::Responses => responses::write_answer(answer, stamp),
             Self::Messages => messages::write_answer(answer, stamp),
             _ => Vec::new(),
         }
@@ -119,6 +122,7 @@ impl Dialect {
     pub(crate) fn judge(self, _name: &[u8], data: &[u8]) -> Result<Chunk, Broken> {
         match self {
             Self::Chat => chat::judge(data),
+            Self::Responses => responses::judge(data),
             Self::Messages => messages::judge(data),
             _ => Err(Broken { at: 0, expected: "a protocol that is spoken" }),
         }
@@ -126,8 +130,10 @@ impl Dialect {
 
     /// A provider's whole answer.
     pub(crate) fn judge_whole(self, body: &[u8]) -> Result<Whole, Broken> {
-        if self == Self::Chat {
-            return chat::judge_whole(body);
+        match self {
+            Self::Chat => return chat::judge_whole(body),
+            Self::Responses => return responses::judge_whole(body),
+            _ => {}
         }
         let body = Json::parse(body)?;
         let answer = self.read_answer(&body);

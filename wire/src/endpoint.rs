@@ -7,6 +7,8 @@ use crate::dialect::Dialect;
 pub enum Endpoint {
     /// `POST /v1/chat/completions`.
     Chat,
+    /// `POST /v1/responses`.
+    Responses,
     /// `POST /v1/messages`.
     Messages,
     /// `GET /v1/models`.
@@ -44,6 +46,7 @@ impl Endpoint {
         let path = path.strip_prefix("/v1").unwrap_or(path);
         Some(match path {
             "/chat/completions" => (Self::Chat, "POST"),
+            "/responses" => (Self::Responses, "POST"),
             "/messages" => (Self::Messages, "POST"),
             "/models" => (Self::Models, "GET"),
             _ => {
@@ -57,6 +60,7 @@ impl Endpoint {
     /// What the client speaks.
     pub const fn dialect(&self) -> Dialect {
         match self {
+            Self::Responses => Dialect::Responses,
             Self::Messages => Dialect::Messages,
             Self::Chat | Self::Models | Self::Model(_) => Dialect::Chat,
         }
@@ -69,6 +73,8 @@ fn guess(path: &str) -> Dialect {
         Dialect::Generate
     } else if path.contains("/messages") {
         Dialect::Messages
+    } else if path.contains("/responses") {
+        Dialect::Responses
     } else {
         Dialect::Chat
     }
@@ -100,6 +106,7 @@ mod tests {
         for prefix in ["", "/v1"] {
             let read = |method, path: &str| Endpoint::read(method, &format!("{prefix}{path}"));
             assert_eq!(read("POST", "/chat/completions"), Ok(Endpoint::Chat));
+            assert_eq!(read("POST", "/responses"), Ok(Endpoint::Responses));
             assert_eq!(read("POST", "/messages"), Ok(Endpoint::Messages));
             assert_eq!(read("GET", "/models"), Ok(Endpoint::Models));
             assert_eq!(read("HEAD", "/models"), Ok(Endpoint::Models));
@@ -118,6 +125,7 @@ mod tests {
         let dialect = |path| Endpoint::read("POST", path).unwrap_err().dialect;
         assert_eq!(dialect("/v1beta/cachedContents"), Dialect::Generate);
         assert_eq!(dialect("/v1/messages/batches"), Dialect::Messages);
+        assert_eq!(dialect("/v1/responses/resp_1/cancel"), Dialect::Responses);
     }
 
     #[test]

@@ -42,7 +42,8 @@ impl ErrorBody {
         error
     }
 
-    /// `{"error": {...}}`, `{"error": "..."}`, the bare object, or a list of one of them.
+    /// `{"error": {...}}`, `{"error": "..."}`, the bare object, a list of one of them, or one of them
+    /// in a `response` that failed.
     fn value(&mut self, json: &mut Skimmer<'_>) -> Result<(), Broken> {
         if json.kind()? == Kind::Array {
             json.enter()?;
@@ -59,6 +60,9 @@ impl ErrorBody {
             _ => return Ok(()),
         }
         while let Some(key) = json.next_member()? {
+            if key.decode() == "response" && json.kind()? == Kind::Object {
+                return self.value(json);
+            }
             if key.decode() == "error" && matches!(json.kind()?, Kind::Object | Kind::String) {
                 *self = Self::default();
                 return self.inner(json);
@@ -127,7 +131,9 @@ fn by_name(name: &str) -> Option<FailureKind> {
             FailureKind::Server
         }
         "not_found_error" | "model_decommissioned" => FailureKind::NotFound,
-        "ResponsibleAIPolicyViolation" => FailureKind::ContentPolicy,
+        "ResponsibleAIPolicyViolation" | "invalid_prompt" | "image_content_policy_violation" => {
+            FailureKind::ContentPolicy
+        }
         _ => return None,
     })
 }
@@ -248,6 +254,9 @@ mod tests {
             assert_eq!(kind(503, body), FailureKind::Overloaded, "{body}");
             assert_eq!(kind(400, body), FailureKind::BadRequest, "{body}");
         }
+        let failed = r#"{"type":"response.failed","response":{"status":"failed","error":{
+            "code":"rate_limit_exceeded","message":"slow down"}}}"#;
+        assert_eq!(kind(200, failed), FailureKind::RateLimited);
         // What stands before the fault still counts.
         let cut = r#"{"error":{"code":"insufficient_quota","message":"You"#;
         assert_eq!(kind(429, cut), FailureKind::QuotaExhausted);

@@ -40,7 +40,6 @@ mod provider;
 mod question;
 mod relay;
 mod reply;
-#[allow(dead_code, unused_imports)]
 mod responses;
 mod skimmed;
 mod splice;

@@ -2,12 +2,8 @@
 
 use crate::dialect::Dialect;
 use crate::json::Json;
-use crate::neutral::{Event, Stamp};
-use crate::{chat, messages};
-
-/// An event is not what its protocol says.
-#[derive(Debug)]
-pub(crate) struct Malformed;
+use crate::neutral::{Event, Malformed, Stamp};
+use crate::{chat, messages, responses};
 
 /// Reads one protocol and writes another.
 #[derive(Debug)]
@@ -26,6 +22,7 @@ enum Reader {
 #[derive(Debug)]
 enum Writer {
     Chat(chat::EventWriter),
+    Responses(responses::EventWriter),
     Messages(messages::EventWriter),
     Nobody,
 }
@@ -39,6 +36,9 @@ impl Translator {
         };
         let writer = match client {
             Dialect::Chat => Writer::Chat(chat::EventWriter::new(stamp, usage_asked)),
+            Dialect::Responses => {
+                Writer::Responses(responses::EventWriter::new(stamp, usage_asked))
+            }
             Dialect::Messages => Writer::Messages(messages::EventWriter::new(stamp, usage_asked)),
             _ => Writer::Nobody,
         };
@@ -56,8 +56,8 @@ impl Translator {
         let Self { reader, writer } = self;
         let mut each = |event: &Event<'_>| writer.write(event, out);
         match reader {
-            Reader::Chat(reader) => reader.read(name, &data, &mut each).map_err(|_| Malformed),
-            Reader::Messages(reader) => reader.read(name, &data, &mut each).map_err(|_| Malformed),
+            Reader::Chat(reader) => reader.read(name, &data, &mut each),
+            Reader::Messages(reader) => reader.read(name, &data, &mut each),
             Reader::Nobody => Err(Malformed),
         }
     }
@@ -78,6 +78,7 @@ impl Writer {
     fn write(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         match self {
             Self::Chat(writer) => writer.write(event, out),
+            Self::Responses(writer) => writer.write(event, out),
             Self::Messages(writer) => writer.write(event, out),
             Self::Nobody => {}
         }

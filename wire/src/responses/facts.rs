@@ -251,7 +251,8 @@ mod tests {
         assert!((60..140).contains(&plain), "{plain}");
         let item = |item: &str| tokens(&format!(r#""input":[{item}]"#));
         assert!(item(&format!(r#"{{"role":"user","content":"{words}"}}"#)) >= plain);
-        let output = format!(r#"{{"type":"function_call_output","call_id":"c","output":"{words}"}}"#);
+        let output =
+            format!(r#"{{"type":"function_call_output","call_id":"c","output":"{words}"}}"#);
         assert!(item(&output) >= plain);
         assert!(tokens(&format!(r#""instructions":"{words}","input":"""#)) >= plain - 4);
         let data = "QUJD".repeat(10_000);

@@ -2,4 +2,5 @@
 
 mod answer;
 mod events;
+mod exchange;
 mod request;
