@@ -99,6 +99,11 @@ impl Catalog {
         (!self.deployment(id).retired).then_some(id)
     }
 
+    /// How long an answer is kept for a repeated idempotency key.
+    pub const fn idempotency_window(&self) -> Duration {
+        self.idempotency_window
+    }
+
     /// The policy of an attempt: the deployment's keys over its group's.
     pub fn policy(&self, group: GroupId, deployment: DeploymentId) -> Policy {
         let own = &self.deployment(deployment).policy;

@@ -112,6 +112,7 @@ mod route_rules;
 mod router;
 pub mod scenario;
 mod snapshot;
+mod standing;
 mod steering;
 mod strategy;
 mod succession;
@@ -158,6 +159,7 @@ pub use request::{Capability, Evidence, Lar1, Needs, Priority, Request, Usage, W
 pub use resolution::{Resolution, Wildcard};
 pub use router::Router;
 pub use snapshot::{Snapshot, UnknownVersion};
+pub use standing::Standing;
 pub use time::{Timestamp, whole_seconds};
 pub use trace::{
     ChosenBy, Decision, DecisionResult, LimitReading, ResolvedBy, Term, Trace, TraceEntry, Verdict,

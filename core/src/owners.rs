@@ -132,6 +132,13 @@ impl Owners {
         &self.all
     }
 
+    /// Those that are configured.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let configured =
+            self.all.iter().filter(|owner| owner.within.is_some() || owner.name == GATEWAY);
+        configured.map(|owner| owner.name.as_str())
+    }
+
     pub(crate) fn find(&self, name: &str) -> Option<OwnerId> {
         self.by_name.get(name).copied()
     }
@@ -290,6 +297,7 @@ fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
     one.iter().zip(other).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
 
+const GATEWAY: &str = "gateway";
 /// Key, team, organisation, gateway.
 const LONGEST: usize = 4;
 

@@ -76,8 +76,16 @@ pub(crate) fn finished(
         gateway.metrics.attempt(deployment, result);
         gateway.metrics.tokens(deployment, &usage);
     }
-    if let Some(log) = &gateway.usage_log {
-        log.write(UsageRecord::of(gateway, call, attempt, record, outcome));
+    let failed = outcome.name() != "served";
+    let kept = failed || call.trace().is_some();
+    if kept || gateway.usage_log.is_some() {
+        let usage = UsageRecord::of(gateway, call, attempt, record, outcome);
+        if kept {
+            gateway.decisions.keep(failed, usage.clone(), call.trace().cloned());
+        }
+        if let Some(log) = &gateway.usage_log {
+            log.write(usage);
+        }
     }
     tracing::info!(
         decision = call.id().number(),

@@ -1,29 +1,87 @@
-//! The admin listener: alive, ready, metrics.
+//! The admin listener: health and metrics for machines, state and commands for operators.
+//!
+//! Whoever reaches it and has the token may do everything, so a browser must not be talked into it:
+//! a command that comes from a web page is refused.
 
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+mod commands;
+mod state;
+
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
+use serde_json::{Value, json};
 use subtle::ConstantTimeEq as _;
 
 use crate::body::OutBody;
 use crate::gateway::Gateway;
 use crate::stop::Phase;
+use crate::{escapes, intake, reply};
+
+/// The largest body of a command, in bytes.
+const MAX_BODY: usize = 256 * 1024;
+
+/// What an operator gets: a document, or a status and what is wrong.
+type Answer = Result<Value, (StatusCode, String)>;
 
 /// Answers one request.
-pub(crate) fn answer(request: &Request<Incoming>, gateway: &Gateway) -> Response<OutBody> {
-    let path = request.uri().path();
-    if request.method() != Method::GET && request.method() != Method::HEAD {
-        return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is understood here\n".into());
-    }
-    match path {
+pub(crate) async fn answer(
+    request: Request<Incoming>,
+    gateway: &Arc<Gateway>,
+) -> Response<OutBody> {
+    let (head, mut body) = request.into_parts();
+    let reads = head.method == Method::GET || head.method == Method::HEAD;
+    match (reads, head.uri.path()) {
         // Whoever probes for life need not know the token.
-        "/healthz" => text(StatusCode::OK, "ok\n".into()),
-        "/readyz" => readiness(gateway),
-        _ if !permitted(request, gateway) => {
-            text(StatusCode::UNAUTHORIZED, "the admin token is missing or wrong\n".into())
-        }
-        "/metrics" => metrics(gateway),
-        _ => text(StatusCode::NOT_FOUND, "here are /healthz, /readyz and /metrics\n".into()),
+        (true, "/healthz") => return text(StatusCode::OK, "ok\n".into()),
+        (true, "/readyz") => return readiness(gateway),
+        _ => {}
     }
+    if !permitted(&head.headers, gateway) {
+        return text(StatusCode::UNAUTHORIZED, "the admin token is missing or wrong\n".into());
+    }
+    if reads && head.uri.path() == "/metrics" {
+        return metrics(gateway);
+    }
+    if reads && head.uri.path() == "/openapi.json" {
+        return reply::json(StatusCode::OK, OutBody::whole(OPENAPI));
+    }
+    let path = escapes::undone(head.uri.path());
+    let query = head.uri.query().unwrap_or_default();
+    let steps: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let answer = if reads {
+        state::read(gateway, &steps, query)
+    } else if head.headers.contains_key(header::ORIGIN) {
+        Err((StatusCode::FORBIDDEN, "commands are not taken from web pages".into()))
+    } else {
+        match intake::read(&mut body, MAX_BODY).await {
+            Ok(body) => commands::obey(gateway, &head.method, &steps, query, &body).await,
+            Err(_) => Err((StatusCode::BAD_REQUEST, "the body is broken, or too large".into())),
+        }
+    };
+    match answer {
+        Ok(document) => document_reply(StatusCode::OK, &document),
+        Err((status, problem)) => document_reply(status, &json!({ "error": problem })),
+    }
+}
+
+/// What is here, for people and programs.
+const OPENAPI: &str = include_str!("admin/openapi.json");
+
+fn document_reply(status: StatusCode, document: &Value) -> Response<OutBody> {
+    reply::json(status, OutBody::whole(format!("{document:#}\n")))
+}
+
+/// There is nothing under this path.
+fn nowhere<T>() -> Result<T, (StatusCode, String)> {
+    let paths = "there are /healthz, /readyz, /metrics, and what /openapi.json describes";
+    Err((StatusCode::NOT_FOUND, paths.into()))
+}
+
+/// The value of a parameter in the query of an address.
+fn parameter(query: &str, name: &str) -> Option<String> {
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(own, _)| *own == name).map(|(_, value)| escapes::undone(value))
 }
 
 fn readiness(gateway: &Gateway) -> Response<OutBody> {
@@ -43,9 +101,9 @@ fn metrics(gateway: &Gateway) -> Response<OutBody> {
 }
 
 /// Whether the request carries the admin token, if there is one.
-fn permitted(request: &Request<Incoming>, gateway: &Gateway) -> bool {
+fn permitted(headers: &HeaderMap, gateway: &Gateway) -> bool {
     let Some(token) = &gateway.admin_token else { return true };
-    let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+    let given = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
     let given = given.and_then(|value| value.strip_prefix(b"Bearer "));
     given.is_some_and(|given| given.ct_eq(token.as_bytes()).into())
 }

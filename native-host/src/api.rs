@@ -17,6 +17,7 @@ use crate::gateway::Gateway;
 use crate::intake::{self, IntakeError};
 use crate::keys::{self, NoEntry};
 use crate::knobs;
+use crate::repeat;
 use crate::reply;
 use crate::upstream::Question;
 
@@ -79,6 +80,8 @@ async fn ask(
         let error = ErrorReply::new(dialect, 400, "invalid_header", &fault);
         return Ok(reply::error(error, None, None));
     }
+    let facts = &mut question.asked.facts;
+    facts.idempotency = repeat::key(&head.headers, facts, &gateway.catalog, &question.bytes);
     let (head, response) = oneshot::channel();
     tokio::spawn(drive::run(gateway, question, head));
     // The task always answers; if it died, the connection must not look healthy.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
-use pointsman_core::{Action, Attempt, AttemptNo, Call, Event, Misuse, Outcome, Timestamp, Usage};
+use pointsman_core::{
+    Action, Attempt, AttemptNo, Call, Event, Misuse, Outcome, Repetition, Timestamp, Usage,
+};
 use pointsman_wire::outcome_reply;
 use tokio::sync::oneshot;
 
@@ -12,9 +14,10 @@ use crate::account::{self, Record};
 use crate::body::OutBody;
 use crate::client::Client;
 use crate::gateway::Gateway;
+use crate::repeat::Tape;
 use crate::reply::{self, Marks};
 use crate::stream::{Passed, Stream};
-use crate::upstream::{self, Answer, Question};
+use crate::upstream::{self, Answer, Failed, Opened, Question};
 
 /// One call, from the request to its end.
 #[derive(Debug)]
@@ -43,12 +46,61 @@ pub(crate) async fn run(
 ) {
     let _running = gateway.running();
     let record = Record::begin(gateway.clock.now(), std::mem::take(&mut question.labels));
-    let (call, action) = gateway.begin(question.asked.facts.clone());
+    let (call, action, tape) = gateway.begin(question.asked.facts.clone());
+    if let Action::Finish(outcome @ Outcome::Repeated { how, .. }) = &action
+        && *how != Repetition::Conflict
+    {
+        repeated(&gateway, &question, tape, head, record, &call, outcome);
+        return;
+    }
+    let head = match tape.filter(|_| call.request().idempotency.is_some()) {
+        Some(tape) => record_answer(&gateway, &call, tape, head),
+        None => head,
+    };
     let client = Client::new(head, Arc::clone(&gateway));
     let (attempt, ready, given, lost) = (None, None, None, Vec::new());
     let mut drive = Drive { gateway, question, client, call, attempt, ready, given, lost, record };
     let outcome = drive.until_finished(action).await;
     drive.finish(outcome).await;
+}
+
+/// A request that repeats an earlier one: its client gets the answer of that, from the beginning.
+fn repeated(
+    gateway: &Gateway,
+    question: &Question,
+    tape: Option<Tape>,
+    head: oneshot::Sender<Response<OutBody>>,
+    mut record: Record,
+    call: &Call,
+    outcome: &Outcome,
+) {
+    match tape {
+        Some(tape) => _ = tokio::spawn(tape.play(head, true)),
+        None => {
+            let error = reply::no_longer_kept(question.dialect());
+            record.status = error.status;
+            // A client that has left is told nothing.
+            let _ = head.send(reply::error(error, None, None));
+        }
+    }
+    account::finished(gateway, call, None, &record, outcome);
+}
+
+/// Puts a recorder between the call and its client: where the call is to send its answer.
+fn record_answer(
+    gateway: &Arc<Gateway>,
+    call: &Call,
+    tape: Tape,
+    client: oneshot::Sender<Response<OutBody>>,
+) -> oneshot::Sender<Response<OutBody>> {
+    let (head, response) = oneshot::channel();
+    tokio::spawn(tape.clone().play(client, false));
+    let (gateway, call) = (Arc::clone(gateway), call.id());
+    tokio::spawn(async move {
+        let recorded = tape.record(response).await;
+        gateway.tapes.ended(call, recorded, gateway.catalog.idempotency_window());
+    });
+    head
 }
 
 impl Drive {
@@ -79,7 +131,7 @@ impl Drive {
         }
         let opened = tokio::select! {
             biased;
-            opened = upstream::open(&self.gateway, &self.question, &attempt) => opened,
+            opened = open(&self.gateway, &self.question, &attempt) => opened,
             () = self.client.gone() => return Event::Cancelled { usage: None },
         };
         match opened {
@@ -194,6 +246,15 @@ impl Drive {
         }
         account::finished(&self.gateway, &self.call, self.attempt.as_ref(), &self.record, &outcome);
     }
+}
+
+/// Opens an attempt, up to where its answer counts as begun.
+async fn open(gateway: &Gateway, question: &Question, attempt: &Attempt) -> Result<Opened, Failed> {
+    let mut opened = upstream::open(gateway, question, attempt).await?;
+    if let Answer::Stream(stream) = &mut opened.answer {
+        stream.hold(gateway.commit(attempt.group)).await?;
+    }
+    Ok(opened)
 }
 
 fn marks<'a>(

@@ -12,15 +12,17 @@ use std::time::Duration;
 use http::HeaderName;
 use pointsman_core::journal::Recorder;
 use pointsman_core::{
-    Action, Allowance, Call, CallId, CallerId, Catalog, DeploymentId, Event, Gate, GroupId,
-    Metering, Misuse, Request, Seed,
+    Action, Alert, Allowance, Call, CallId, CallerId, Catalog, Commit, Config, DeploymentId, Event,
+    Gate, GroupId, Misuse, Notice, Outcome, Repetition, Request, Router, Seed, Snapshot, Timestamp,
 };
 
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
+use crate::decisions::Decisions;
 use crate::line::Line;
 use crate::metrics::Metrics;
+use crate::repeat::{Tape, Tapes};
 use crate::rfc3339;
 use crate::stop::Stop;
 use crate::usage_log::UsageLog;
@@ -41,8 +43,12 @@ pub(crate) struct Gateway {
     /// When this process started: call numbers begin again with it.
     pub(crate) run: String,
     pub(crate) usage_log: Option<UsageLog>,
+    pub(crate) decisions: Decisions,
     /// The request headers that go into usage records.
     pub(crate) labels: Vec<HeaderName>,
+    /// When an answer counts as begun: by group, and for those that are not configured as one.
+    commits: (Vec<Commit>, Commit),
+    pub(crate) tapes: Tapes,
     /// Held by every call's task.
     running: Arc<()>,
     /// The largest request body, in bytes.
@@ -75,25 +81,34 @@ struct Seeds {
 
 impl Gateway {
     /// A gateway for this catalog and the lines to its providers. `journal` is how many bytes of a
-    /// journal may wait for [`Gateway::take_journal`]; without, none is kept.
+    /// journal may wait for [`Gateway::take_journal`]; without, none is kept. `state` is what a
+    /// store kept of an earlier run.
     ///
     /// # Errors
-    /// The operating system gives no randomness.
+    /// The operating system gives no randomness, or another version wrote the state.
     pub(crate) fn new(
         catalog: Arc<Catalog>,
         lines: Vec<Line>,
         server: &pointsman_core::Server,
         journal: Option<usize>,
+        state: Option<&Snapshot>,
     ) -> Result<Self, String> {
         let clock = Clock::start();
         let first = getrandom::u64().map_err(|error| format!("no randomness: {error}"))?;
-        let router = Recorder::new(Arc::clone(&catalog), clock.now(), journal);
+        let router = match state {
+            None => Recorder::new(Arc::clone(&catalog), clock.now(), journal),
+            Some(state) => Recorder::restore(Arc::clone(&catalog), state, clock.now(), journal)
+                .map_err(|error| format!("the store: {error}"))?,
+        };
         Ok(Self {
             switch: Mutex::new(Switch { router, waiting: BTreeMap::new() }),
             names: Names::of(&catalog),
             run: rfc3339::text(clock.now()),
             usage_log: None,
+            decisions: Decisions::default(),
             labels: Vec::new(),
+            commits: (Vec::new(), Commit::FirstContent),
+            tapes: Tapes::default(),
             running: Arc::new(()),
             seeds: Seeds { first: Seed(first), drawn: AtomicU64::new(0) },
             lines,
@@ -107,12 +122,12 @@ impl Gateway {
         })
     }
 
-    /// Writes down what each call used, as the configuration says.
+    /// Does what the configuration asks of a host besides routing.
     ///
     /// # Errors
     /// The usage log cannot be opened, or a label is no header; the text says which.
-    pub(crate) fn meter(&mut self, metering: &Metering) -> Result<(), String> {
-        if let Some(path) = &metering.usage_log {
+    pub(crate) fn configure(&mut self, config: &Config) -> Result<(), String> {
+        if let Some(path) = &config.metering.usage_log {
             let (written, lost) = self.metrics.usage_records();
             self.usage_log = Some(UsageLog::open(path, written, lost)?);
         }
@@ -120,8 +135,17 @@ impl Gateway {
             let name = HeaderName::try_from(label.as_str());
             name.map_err(|_| format!("metering.labels: `{label}` is not the name of a header"))
         };
-        self.labels = metering.labels.iter().map(name).collect::<Result<_, _>>()?;
+        self.labels = config.metering.labels.iter().map(name).collect::<Result<_, _>>()?;
+        let general = config.policy.commit.unwrap_or(Commit::FirstContent);
+        let own = config.groups.iter().map(|group| group.policy.commit.unwrap_or(general));
+        self.commits = (own.collect(), general);
         Ok(())
+    }
+
+    /// When an answer of a group counts as begun.
+    pub(crate) fn commit(&self, group: GroupId) -> Commit {
+        let (own, general) = &self.commits;
+        own.get(group.number() as usize).copied().unwrap_or(*general)
     }
 
     /// Kept by a call's task for as long as it runs.
@@ -136,13 +160,28 @@ impl Gateway {
         }
     }
 
-    /// A call begins.
-    pub(crate) fn begin(&self, request: Request) -> (Call, Action) {
+    /// A call begins. The recording is of the answer that its client is to get: made from now on,
+    /// or, if the request is repeated, of the earlier call.
+    pub(crate) fn begin(&self, mut request: Request) -> (Call, Action, Option<Tape>) {
         let seed = self.seeds.next();
         let mut switch = self.switch();
-        let (call, action) = switch.router.begin(request, seed, self.clock.now());
+        let now = self.clock.now();
+        request.trace = self.decisions.wants(now);
+        let (call, action) = switch.router.begin(request, seed, now);
         switch.after(call.id(), &action);
-        (call, action)
+        let tape = match (&action, call.request().idempotency) {
+            (Action::Finish(Outcome::Repeated { how: Repetition::Conflict, .. }), _) => None,
+            (Action::Finish(Outcome::Repeated { of, .. }), _) => self.tapes.find(*of),
+            (_, Some(_)) => Some(self.tapes.begin(call.id())),
+            (_, None) => None,
+        };
+        (call, action, tape)
+    }
+
+    /// The deployments that are due for an active probe.
+    pub(crate) fn probes(&self) -> Vec<DeploymentId> {
+        let mut switch = self.switch();
+        switch.router.probes(self.clock.now())
     }
 
     /// Something happened to a call.
@@ -151,6 +190,29 @@ impl Gateway {
         let action = switch.router.resume(call, event, self.clock.now())?;
         switch.after(call.id(), &action);
         Ok(action)
+    }
+
+    /// The router's state; of callers' limits and budgets what has changed since the last time.
+    pub(crate) fn take_state(&self) -> Snapshot {
+        self.switch().router.drain_snapshot()
+    }
+
+    /// Reads the router, as it is now.
+    pub(crate) fn look<T>(&self, read: impl FnOnce(&Router, Timestamp) -> T) -> T {
+        let switch = self.switch();
+        read(&switch.router, self.clock.now())
+    }
+
+    /// Tells the router news that is not about one call.
+    pub(crate) fn notice(&self, notice: Notice) {
+        let mut switch = self.switch();
+        switch.router.notice(notice, self.clock.now());
+        switch.wake();
+    }
+
+    /// Tells of budgets that have crossed their soft limit.
+    pub(crate) fn alerts(&self) -> Vec<Alert> {
+        self.switch().router.drain_alerts()
     }
 
     /// What a caller has left of its limits.
@@ -234,6 +296,10 @@ impl Switch {
         } else {
             self.waiting.remove(&call);
         }
+        self.wake();
+    }
+
+    fn wake(&mut self) {
         for woken in self.router.wakes() {
             if let Some(bell) = self.waiting.get(&woken) {
                 bell.notify_one();

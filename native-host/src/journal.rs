@@ -122,7 +122,7 @@ mod tests {
         for run in 0..2 {
             let file = create(name).unwrap();
             let gateway =
-                Gateway::new(Arc::clone(&catalog), vec![], &Server::default(), Some(ROOM));
+                Gateway::new(Arc::clone(&catalog), vec![], &Server::default(), Some(ROOM), None);
             let gateway = Arc::new(gateway.unwrap());
             let keeper = Keeper::start(Arc::clone(&gateway), file);
             for _ in 0..=run {

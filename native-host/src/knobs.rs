@@ -82,12 +82,16 @@ fn turn(request: &mut Request, knob: &str, value: &HeaderValue) -> Result<(), &'
                 return Err("names more than 16 tags");
             }
         }
+        "retries" => {
+            let count = text.parse().map_err(|_| "is no whole number")?;
+            request.retries = Some(count);
+        }
         "region" => request.region = Some(text.to_owned()),
         "strategy" => request.strategy = Some(text.to_owned()),
         "session" => request.session = Some(text.to_owned()),
         _ => {
-            return Err("is not understood; there are x-pointsman-timeout, -tags, -region, \
-                        -strategy and -session");
+            return Err("is not understood; there are x-pointsman-timeout, -retries, -tags, \
+                        -region, -strategy and -session");
         }
     }
     Ok(())
@@ -141,6 +145,7 @@ mod tests {
     fn knobs_become_facts() {
         let headers = [
             ("x-pointsman-timeout", "1500ms"),
+            ("x-pointsman-retries", "2"),
             ("x-pointsman-tags", "paid, eu"),
             ("x-pointsman-region", "eu"),
             ("x-pointsman-strategy", "cost"),
@@ -149,7 +154,7 @@ mod tests {
         let request = ask(&catalog(false), "/chat/completions", &headers).unwrap();
         assert_eq!(request.path.as_deref(), Some("/v1/chat/completions"));
         assert_eq!(request.deadline, Some(Duration::from_millis(1_500)));
-        assert_eq!(request.tags, ["paid", "eu"]);
+        assert_eq!((request.tags.join(" ").as_str(), request.retries), ("paid eu", Some(2)));
         let words = [request.region, request.strategy, request.session];
         assert_eq!(words.map(Option::unwrap), ["eu", "cost", "s-1"]);
     }
@@ -174,6 +179,7 @@ mod tests {
     fn a_knob_that_is_wrong_is_named() {
         for (name, value) in [
             ("x-pointsman-timeout", "soon"),
+            ("x-pointsman-retries", "-1"),
             ("x-pointsman-timeout", "0"),
             ("x-pointsman-timeout", "99999999999999999999h"),
             ("x-pointsman-region", ""),

@@ -60,6 +60,11 @@ struct ResultLabels {
     result: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OwnerLabels {
+    owner: String,
+}
+
 /// All metrics, and the registry that writes them out.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -75,6 +80,9 @@ pub(crate) struct Metrics {
     reserved: Gauge,
     turned_away: Family<WhyLabels, Counter>,
     usage_records: Family<ResultLabels, Counter>,
+    store_writes: Family<ResultLabels, Counter>,
+    budget_alerts: Family<OwnerLabels, Counter>,
+    probes: Family<AttemptLabels, Counter>,
 }
 
 /// The gates a deployment can be at, one gauge each.
@@ -103,6 +111,9 @@ impl Metrics {
             reserved: Gauge::default(),
             turned_away: Family::default(),
             usage_records: Family::default(),
+            store_writes: Family::default(),
+            budget_alerts: Family::default(),
+            probes: Family::default(),
         };
         metrics.register();
         metrics
@@ -127,6 +138,12 @@ impl Metrics {
         to.register("turned_away", help, self.turned_away.clone());
         let help = "Lines of the usage log, written, or lost for want of room or disk";
         to.register("usage_records", help, self.usage_records.clone());
+        let help =
+            "Transactions of the store: while they fail, a restart loses what is spent since";
+        to.register("store_writes", help, self.store_writes.clone());
+        let help = "Times that a budget has crossed its soft limit, once a window";
+        to.register("budget_alerts", help, self.budget_alerts.clone());
+        to.register("probes", "Active probes, by what they found", self.probes.clone());
     }
 
     /// A call has ended.
@@ -193,6 +210,22 @@ impl Metrics {
     pub(crate) fn usage_records(&self) -> (Counter, Counter) {
         let counter = |result| self.usage_records.get_or_create_owned(&ResultLabels { result });
         (counter("written"), counter("lost"))
+    }
+
+    /// The store was written (`ok`), could not be (`failed`), or had it all (`idle`).
+    pub(crate) fn store_write(&self, result: &'static str) {
+        self.store_writes.get_or_create(&ResultLabels { result }).inc();
+    }
+
+    /// A budget has crossed its soft limit.
+    pub(crate) fn budget_alert(&self, owner: &str) {
+        self.budget_alerts.get_or_create(&OwnerLabels { owner: owner.to_owned() }).inc();
+    }
+
+    /// An active probe found its deployment `up` or `down`.
+    pub(crate) fn probe(&self, deployment: &Name, result: &'static str) {
+        let labels = AttemptLabels { deployment: Arc::clone(deployment), result };
+        self.probes.get_or_create(&labels).inc();
     }
 
     /// Everything in the text format.

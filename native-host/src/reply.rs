@@ -103,3 +103,9 @@ pub(crate) fn json(status: StatusCode, body: OutBody) -> Response<OutBody> {
 pub(crate) fn cut_by_drain(dialect: Dialect) -> ErrorReply {
     ErrorReply::new(dialect, 503, "shutting_down", "the gateway is shutting down; try again")
 }
+
+/// The error for a repeated request whose answer is not there any more.
+pub(crate) fn no_longer_kept(dialect: Dialect) -> ErrorReply {
+    let message = "the answer to this idempotency key is no longer kept: use a new key";
+    ErrorReply::new(dialect, 409, "idempotency_answer_gone", message)
+}

@@ -97,7 +97,7 @@ async fn connection(stream: TcpStream, door: Door, closes: Phase, gateway: Arc<G
         async move {
             match door {
                 Door::Api => api::answer(request, gateway).await,
-                Door::Admin => Ok(admin::answer(&request, &gateway)),
+                Door::Admin => Ok(admin::answer(request, &gateway).await),
             }
         }
     });

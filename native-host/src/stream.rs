@@ -1,5 +1,7 @@
 //! A streamed answer: held until its first content, then passed on piece by piece under its clocks.
 
+mod hold;
+
 use std::pin::Pin;
 use std::time::Duration;
 

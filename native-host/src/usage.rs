@@ -108,3 +108,20 @@ fn spent(outcome: &Outcome) -> (Usage, Option<u64>) {
         Outcome::Refused(_) | Outcome::Repeated { .. } => (Usage::default(), Some(0)),
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// The record of some call of this number.
+    pub(crate) fn record(decision: u64) -> UsageRecord {
+        let text = format!(
+            r#"{{"at":"2026-11-29T00:00:00.000Z","run":"r","decision":{decision},"key":null,"team":null,
+            "organisation":null,"labels":{{}},"model":"m","group":null,"deployment":null,"provider":null,
+            "stream":false,"outcome":"served","status":200,"attempts":1,"fallbacks":0,
+            "first_content_ms":null,"total_ms":1,"input":1,"cached_input":0,"cache_write":0,"output":2,
+            "reasoning":0,"estimated":false,"cost_nano_usd":null}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+}

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use pointsman_core::{ConfigFault, Loaded};
 use serde_json::{Value, json};
 
-use super::failed;
+use super::{failed, serve};
 use crate::cli::CheckArgs;
 use crate::document::Source;
 
@@ -40,7 +40,8 @@ fn print_notes(loaded: &Loaded, name: &str) {
     for warning in &loaded.warnings {
         println!("warning: {}: {} ({})", warning.path, warning.message, warning.name);
     }
-    for note in &loaded.not_built {
+    let not_built: Vec<_> = serve::not_built(loaded).collect();
+    for note in &not_built {
         let serve = if note.restricts { "; `serve` refuses to start with it" } else { "" };
         println!("not built: {}: {}{serve}", note.path, note.instead);
     }
@@ -50,7 +51,7 @@ fn print_notes(loaded: &Loaded, name: &str) {
         catalog.deployments().count(),
         catalog.groups().count(),
         loaded.warnings.len(),
-        loaded.not_built.len()
+        not_built.len()
     );
 }
 
@@ -60,7 +61,7 @@ fn as_json(loaded: &Result<Loaded, Vec<ConfigFault>>) -> Value {
             let warnings = loaded.warnings.iter().map(|warning| {
                 json!({ "path": warning.path, "name": warning.name, "message": warning.message })
             });
-            let not_built = loaded.not_built.iter().map(|note| {
+            let not_built = serve::not_built(loaded).map(|note| {
                 json!({ "path": note.path, "restricts": note.restricts, "instead": note.instead })
             });
             json!({

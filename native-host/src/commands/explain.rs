@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pointsman_core::{Capability, Needs, Request, Router, Seed, Trace};
 use pointsman_wire::{Endpoint, Question};
 
-use super::{failed, load};
+use super::{failed, load, serve};
 use crate::cli::ExplainArgs;
 use crate::clock::Clock;
 use crate::explanation;
@@ -35,8 +35,8 @@ pub(crate) fn run(args: &ExplainArgs) -> ExitCode {
 
 fn explain(args: &ExplainArgs) -> Result<(Trace, String), String> {
     let (loaded, name) = load(args.config.as_deref())?;
-    if !loaded.not_built.is_empty() {
-        let count = loaded.not_built.len();
+    let count = serve::not_built(&loaded).count();
+    if count > 0 {
         eprintln!(
             "note: {count} keys of {name} are not built and have no part in this; see `check`"
         );

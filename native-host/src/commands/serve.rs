@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pointsman_core::{Config, Duty, Loaded, Server};
+use pointsman_core::{Config, Duty, Loaded, NotBuilt, Server, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
@@ -19,6 +19,8 @@ use crate::line::Line;
 use crate::pool::Connector;
 use crate::server::{self, Door};
 use crate::stop::Phase;
+use crate::store_keeper::StoreKeeper;
+use crate::{chores, store};
 
 /// How long calls that were cut may take to end.
 const CUTTING: Duration = Duration::from_secs(2);
@@ -49,11 +51,12 @@ fn plan(args: &ServeArgs) -> Result<Plan, String> {
             server.admin
         ));
     }
+    refuse_budgets_without_a_store(&loaded.config, &name)?;
     refuse_what_is_not_built(&loaded, &name)?;
     for warning in &loaded.warnings {
         tracing::warn!(path = warning.path, "{}", warning.message);
     }
-    for note in &loaded.not_built {
+    for note in not_built(&loaded) {
         tracing::warn!(path = note.path, "not built: {}", note.instead);
     }
     for (_, path) in unfulfilled(&loaded.config) {
@@ -64,7 +67,7 @@ fn plan(args: &ServeArgs) -> Result<Plan, String> {
 
 /// Whoever relies on a restriction or a record must not be served without it.
 fn refuse_what_is_not_built(loaded: &Loaded, name: &str) -> Result<(), String> {
-    let restricting = loaded.not_built.iter().filter(|note| note.restricts);
+    let restricting = not_built(loaded).filter(|note| note.restricts);
     let undone = unfulfilled(&loaded.config).filter(|(duty, _)| duty.restricts());
     let paths: BTreeSet<String> =
         restricting.map(|note| note.path.clone()).chain(undone.map(|(_, path)| path)).collect();
@@ -79,11 +82,47 @@ fn refuse_what_is_not_built(loaded: &Loaded, name: &str) -> Result<(), String> {
 }
 
 /// What this host does for a configuration.
-const FULFILLED: [Duty; 4] = [Duty::Journal, Duty::Callers, Duty::RouteFacts, Duty::UsageLog];
+const FULFILLED: [Duty; 7] = [
+    Duty::Journal,
+    Duty::Callers,
+    Duty::RouteFacts,
+    Duty::UsageLog,
+    Duty::Commit,
+    Duty::Idempotency,
+    Duty::Probes,
+];
+/// What it does if there is an embedded store.
+const WITH_STORE: [Duty; 2] = [Duty::Store, Duty::Budgets];
+
+fn fulfils(config: &Config, duty: Duty) -> bool {
+    let stored = matches!(config.state.store, Store::Embedded(_));
+    FULFILLED.contains(&duty) || (stored && WITH_STORE.contains(&duty))
+}
 
 /// What the configuration asks of a host and this one does not do.
 fn unfulfilled(config: &Config) -> impl Iterator<Item = (Duty, String)> {
-    config.duties().into_iter().filter(|(duty, _)| !FULFILLED.contains(duty))
+    config.duties().into_iter().filter(|(duty, _)| !fulfils(config, *duty))
+}
+
+/// The keys whose effect is not built: neither in the core nor here.
+pub(crate) fn not_built(loaded: &Loaded) -> impl Iterator<Item = &NotBuilt> {
+    let duties = loaded.config.duties();
+    let here = move |path: &str| {
+        duties.iter().any(|(duty, own)| own == path && fulfils(&loaded.config, *duty))
+    };
+    loaded.not_built.iter().filter(move |note| !here(&note.path))
+}
+
+/// A budget that a restart makes whole again is none.
+fn refuse_budgets_without_a_store(config: &Config, name: &str) -> Result<(), String> {
+    let mut duties = config.duties().into_iter();
+    match (&config.state.store, duties.find(|(duty, _)| *duty == Duty::Budgets)) {
+        (Store::Memory, Some((_, path))) => Err(format!(
+            "{name}: {path}: a budget needs a store, or a restart would make it whole again: set \
+             `state: {{ store: {{ embedded: PATH }} }}`"
+        )),
+        _ => Ok(()),
+    }
 }
 
 async fn serve(plan: Plan) -> Result<(), String> {
@@ -101,18 +140,33 @@ async fn serve(plan: Plan) -> Result<(), String> {
     announce(&plan, api_address, admin_address);
     let file = plan.loaded.config.state.journal.as_deref().map(journal::create).transpose()?;
     let room = file.as_ref().map(|_| journal::ROOM);
-    let mut gateway = Gateway::new(Arc::new(plan.loaded.catalog), lines, &plan.server, room)?;
-    gateway.meter(&plan.loaded.config.metering)?;
+    let store = match &plan.loaded.config.state.store {
+        Store::Embedded(path) => Some(Arc::new(store::Store::open(path)?)),
+        Store::Memory | Store::Redis { .. } => None,
+    };
+    let state = store.as_ref().map(|store| store.snapshot()).transpose()?.flatten();
+    let catalog = Arc::new(plan.loaded.catalog);
+    let mut gateway = Gateway::new(catalog, lines, &plan.server, room, state.as_ref())?;
+    gateway.configure(&plan.loaded.config)?;
     let gateway = Arc::new(gateway);
     let keeper = file.map(|file| Keeper::start(Arc::clone(&gateway), file));
+    let store = store.map(|store| StoreKeeper::start(Arc::clone(&gateway), store));
+    tokio::spawn(chores::run(Arc::clone(&gateway)));
     tokio::spawn(server::run(admin, Door::Admin, Arc::clone(&gateway)));
     let api = tokio::spawn(server::run(api, Door::Api, Arc::clone(&gateway)));
-    signals.next().await;
+    tokio::select! {
+        () = signals.next() => {}
+        // An operator's command.
+        () = gateway.stop.reached(Phase::Draining) => {}
+    }
     stop(&gateway, api, signals, plan.server.drain).await;
     // A call's last words are written once its client has the answer.
     let _ = tokio::time::timeout(CUTTING, gateway.at_rest()).await;
     if let Some(log) = &gateway.usage_log {
         log.finish();
+    }
+    if let Some(store) = store {
+        store.finish();
     }
     if let Some(keeper) = keeper {
         keeper.finish();
@@ -189,7 +243,7 @@ fn announce(plan: &Plan, api: SocketAddr, admin: SocketAddr) {
     say(&text);
 }
 
-const ADMIN_PATHS: &str = "/healthz /readyz /metrics";
+const ADMIN_PATHS: &str = "/healthz /readyz /metrics /openapi.json";
 
 fn start_log(format: LogFormat) {
     let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -66,22 +66,20 @@ impl Bench {
             edits.iter().fold(CONFIG.to_owned(), |text, (from, to)| text.replace(from, to));
         let config = config.replace("EAST", &east.to_string()).replace("WEST", &west.to_string());
         let path = scratch_file(&(config + sections));
-        let mut gateway = Command::new(env!("CARGO_BIN_EXE_pointsman"))
-            .args(["serve", "--config"])
-            .arg(&path)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the gateway starts");
-        let mut lines = BufReader::new(gateway.stdout.take().expect("its output")).lines();
-        let mut address = |before: &str| {
-            let line = lines.next().expect("a line").expect("text");
-            let rest = line.split(before).nth(1).expect("an address").to_owned();
-            let end = rest.find(": ").unwrap_or(rest.len());
-            rest[..end].parse().expect("an address and port")
-        };
-        let (api, admin) = (address("http://"), address("http://"));
+        let (gateway, api, admin) = start(&path);
         Self { api, admin, east, west, gateway, config: path }
+    }
+
+    /// Kills the gateway as a power failure would, and starts another with the same config.
+    pub(crate) fn crash_and_restart(&mut self) {
+        self.gateway.kill().expect("a child of ours");
+        self.restart();
+    }
+
+    /// Waits until the gateway has ended, and starts another with the same config.
+    pub(crate) fn restart(&mut self) {
+        self.gateway.wait().expect("a child of ours");
+        (self.gateway, self.api, self.admin) = start(&self.config);
     }
 
     /// Sends a chat request and reads the response to the connection's end.
@@ -137,6 +135,26 @@ impl Bench {
         });
         ended.await.expect("the gateway ends")
     }
+}
+
+/// A gateway with this config, and where it listens.
+fn start(config: &Path) -> (Child, SocketAddr, SocketAddr) {
+    let mut gateway = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .args(["serve", "--config"])
+        .arg(config)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the gateway starts");
+    let mut lines = BufReader::new(gateway.stdout.take().expect("its output")).lines();
+    let mut address = |before: &str| {
+        let line = lines.next().expect("a line").expect("text");
+        let rest = line.split(before).nth(1).expect("an address").to_owned();
+        let end = rest.find(": ").unwrap_or(rest.len());
+        rest[..end].parse().expect("an address and port")
+    };
+    let (api, admin) = (address("http://"), address("http://"));
+    (gateway, api, admin)
 }
 
 impl Drop for Bench {

@@ -52,7 +52,7 @@ fn check_names_the_line_of_broken_yaml() {
 }
 
 #[test]
-fn the_example_is_checked_and_explained_but_not_served() {
+fn the_example_is_checked_and_explained() {
     let example = file("examples/config.example.yaml");
     assert_eq!(pointsman(&["check", &example]).status.code(), Some(0));
     let plain = pointsman(&["explain", "--config", &example, "--model", "gpt-4o"]);
@@ -64,9 +64,21 @@ fn the_example_is_checked_and_explained_but_not_served() {
         pointsman(&[&["explain", "--config", &example, "--model", "gpt-4o"], &large[..]].concat());
     let large = text(&large.stdout);
     assert!(large.contains("context_too_small"), "{large}");
-    let served = pointsman(&["serve", "--config", &example]);
+}
+
+#[test]
+fn what_is_asked_for_and_not_built_is_not_served() {
+    let path = scratch_file(
+        "version: 1
+providers: { p: { protocol: mock } }
+deployments: { d: { provider: p, model: m } }
+groups: { g: { members: [d] } }
+state: { store: { redis: 'redis://127.0.0.1:6379' } }
+",
+    );
+    let served = pointsman(&["serve", "--config", path.to_str().expect("a path")]);
     assert_eq!(served.status.code(), Some(1));
-    assert!(text(&served.stderr).contains("callers"), "{}", text(&served.stderr));
+    assert!(text(&served.stderr).contains("state.store"), "{}", text(&served.stderr));
 }
 
 #[test]

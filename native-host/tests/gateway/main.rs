@@ -1,10 +1,14 @@
 //! The whole gateway over real sockets: the binary in front of two mock upstreams.
 
+mod admin;
 mod bench;
 mod callers;
 mod commands;
+mod commit;
 mod doors;
 mod endings;
 mod failover;
 mod knobs;
 mod metering;
+mod repeat;
+mod store;

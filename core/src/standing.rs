@@ -1,0 +1,93 @@
+//! Where things stand, for operators: read, never changed.
+
+use core::time::Duration;
+
+use crate::health::Gate;
+use crate::id::DeploymentId;
+use crate::limit::Amounts;
+use crate::router::Router;
+use crate::time::Timestamp;
+use crate::trace::LimitReading;
+
+/// Where one deployment stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// Whether it takes traffic.
+    pub gate: Gate,
+    /// The last active probe found it down.
+    pub probe_down: bool,
+    /// How many times in a row its breaker has opened.
+    pub trips: u32,
+    /// The share of calls that failed lately, from 0 to 1.
+    pub failure_share: f64,
+    /// Attempts in flight.
+    pub in_flight: u32,
+    /// In which 95 % of streams had their first content; `None` before enough were measured.
+    pub first_token_p95: Option<Duration>,
+    /// In which 95 % of whole answers came.
+    pub answer_p95: Option<Duration>,
+    /// Its own limits and its provider's; `before` and `after` are the same.
+    pub limits: Vec<LimitReading>,
+}
+
+impl Router {
+    /// Where a deployment stands; `None` if there is no such deployment.
+    pub fn standing(&self, id: DeploymentId, now: Timestamp) -> Option<Standing> {
+        let now = now.max(self.latest);
+        let health = self.fleet.find(id)?;
+        let observed = self.fleet.observed(id);
+        let mut limits = self.fleet.readings(&self.catalog, id, &Amounts::default(), now);
+        for reading in &mut limits {
+            // No call is about to take a slot.
+            reading.after = reading.before;
+        }
+        Some(Standing {
+            gate: self.gate(id, now),
+            probe_down: health.probe_down,
+            trips: health.breaker.trips(),
+            failure_share: observed.failure_share(now),
+            in_flight: health.meter.in_flight(),
+            first_token_p95: observed.first_token_p95(now),
+            answer_p95: observed.total_p95(false, now),
+            limits,
+        })
+    }
+
+    /// Every owner of limits above the deployments that is configured: `gateway`, and
+    /// `organisation`, `team` and `key` with their names.
+    pub fn owner_names(&self) -> impl Iterator<Item = &str> {
+        self.catalog.owners.names()
+    }
+
+    /// The budget of one owner, in nano-USD.
+    pub fn owner_budget(&self, owner: &str) -> Option<u64> {
+        let id = self.catalog.owners.find(owner)?;
+        self.catalog.owners.get(id)?.budget.map(|budget| budget.nano_usd)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::yaml_node;
+    use crate::{Config, Notice};
+
+    #[test]
+    fn an_operators_block_and_what_is_left_are_seen() {
+        let node = yaml_node(
+            "{ groups: { g: { members: [ { id: a, limits: { requests_per_minute: 5, concurrent: 2 } } ] } },
+               callers: { teams: { t: {} } } }",
+        );
+        let catalog = Config::load_scenario(&node).unwrap().catalog;
+        let id = catalog.deployment_named("a").unwrap();
+        let now = Timestamp::from_micros(1_000_000);
+        let mut router = Router::new(catalog.into(), now);
+        let standing = router.standing(id, now).unwrap();
+        assert_eq!((standing.gate, standing.in_flight, standing.trips), (Gate::Ready, 0, 0));
+        let left = |at: usize| (standing.limits[at].limit, standing.limits[at].after);
+        assert_eq!((left(0), left(1)), ((5, 5), (2, 2)));
+        router.notice(Notice::Block(id), now);
+        assert_eq!(router.standing(id, now).unwrap().gate, Gate::Blocked);
+        assert_eq!(router.owner_names().collect::<Vec<_>>(), ["gateway", "team t"]);
+    }
+}

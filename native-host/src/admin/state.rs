@@ -1,0 +1,133 @@
+//! What an operator may look at.
+
+use http::StatusCode;
+use pointsman_core::{
+    Catalog, Deployment, DeploymentId, Gate, Group, LimitReading, Router, Timestamp,
+};
+use serde_json::{Value, json};
+
+use super::{Answer, nowhere, parameter};
+use crate::gateway::{Gateway, gate_name};
+use crate::rfc3339;
+
+/// Calls that are listed unless the query says how many.
+const LATEST: usize = 50;
+
+/// Answers a path.
+pub(super) fn read(gateway: &Gateway, steps: &[&str], query: &str) -> Answer {
+    match steps {
+        ["deployments"] => Ok(gateway.look(|router, now| {
+            let all = router.catalog().deployments().filter(|(_, one)| !one.retired);
+            all.map(|(id, one)| deployment(router, id, one, now)).collect()
+        })),
+        ["groups"] => Ok(gateway.look(|router, _| {
+            let catalog = router.catalog();
+            catalog.groups().map(|(_, one)| group(catalog, one)).collect()
+        })),
+        ["callers"] => Ok(gateway.look(|router, now| {
+            router.owner_names().map(|name| owner(router, name, now)).collect()
+        })),
+        ["decisions"] => decisions(gateway, query),
+        ["decisions", number] => decision(gateway, number),
+        _ => nowhere(),
+    }
+}
+
+fn deployment(router: &Router, id: DeploymentId, one: &Deployment, now: Timestamp) -> Value {
+    let Some(standing) = router.standing(id, now) else { return Value::Null };
+    let until = match standing.gate {
+        Gate::Throttled { until } | Gate::Tripped { until } => Some(rfc3339::text(until)),
+        Gate::Ready | Gate::HalfOpen | Gate::Blocked => None,
+    };
+    let reason = match (&standing.gate, &one.blocked) {
+        (Gate::Blocked, Some(reason)) => Some(reason.as_str()),
+        (Gate::Blocked, None) => Some("an operator has blocked it"),
+        (Gate::Throttled { .. }, _) => Some("its provider asked to be left alone until then"),
+        (Gate::Tripped { .. }, _) => Some("it failed too often: one call probes it then"),
+        (Gate::HalfOpen, _) => Some("one call probes it"),
+        (Gate::Ready, _) if standing.probe_down => Some("the last probe found it down"),
+        (Gate::Ready, _) => None,
+    };
+    let milliseconds =
+        |length: Option<std::time::Duration>| length.map(|one| one.as_millis() as u64);
+    json!({
+        "name": one.name,
+        "provider": router.catalog().provider(one.provider).name,
+        "gate": gate_name(&standing.gate),
+        "reason": reason,
+        "until": until,
+        "trips": standing.trips,
+        "failure_share": standing.failure_share,
+        "in_flight": standing.in_flight,
+        "first_token_p95_ms": milliseconds(standing.first_token_p95),
+        "answer_p95_ms": milliseconds(standing.answer_p95),
+        "limits": standing.limits.iter().map(limit).collect::<Vec<_>>(),
+    })
+}
+
+fn group(catalog: &Catalog, group: &Group) -> Value {
+    let members = group.members.iter().map(|member| {
+        json!({
+            "deployment": catalog.deployment(member.deployment).name,
+            "weight": member.weight,
+            "tier": member.tier,
+        })
+    });
+    let fallbacks = group.fallbacks.iter().map(|id| catalog.group(*id).name.as_str());
+    json!({
+        "name": group.name,
+        "strategy": group.strategy.name(),
+        "members": members.collect::<Vec<_>>(),
+        "fallbacks": fallbacks.collect::<Vec<_>>(),
+    })
+}
+
+fn owner(router: &Router, name: &str, now: Timestamp) -> Value {
+    let money = router.owner_money(name, now);
+    let budget = router.owner_budget(name).zip(money).map(|(limit, (spent, reserved))| {
+        json!({
+            "limit_nano_usd": limit,
+            "spent_nano_usd": spent,
+            "reserved_nano_usd": reserved,
+        })
+    });
+    let readings = router.owner_readings(name, now);
+    let limits = readings.iter().filter(|one| one.dimension != "budget_nano_usd").map(limit);
+    json!({
+        "name": name,
+        "in_flight": router.owner_in_flight(name),
+        "limits": limits.collect::<Vec<_>>(),
+        "budget": budget,
+    })
+}
+
+fn limit(reading: &LimitReading) -> Value {
+    json!({
+        "owner": reading.owner,
+        "limit": reading.dimension,
+        "of": reading.limit,
+        "left": reading.after,
+    })
+}
+
+fn decisions(gateway: &Gateway, query: &str) -> Answer {
+    let failed_only = parameter(query, "failed").is_some_and(|value| value == "true");
+    let most = match parameter(query, "most").map(|most| most.parse()) {
+        None => LATEST,
+        Some(Ok(most)) => most,
+        Some(Err(_)) => return Err((StatusCode::BAD_REQUEST, "`most` is no number".into())),
+    };
+    Ok(json!(gateway.decisions.latest(failed_only, most)))
+}
+
+fn decision(gateway: &Gateway, number: &str) -> Answer {
+    let found = number.parse().ok().and_then(|number| gateway.decisions.find(number));
+    match found {
+        Some(decision) => Ok(json!(decision)),
+        None => {
+            let message = "no such decision is kept: only the latest are, and of many calls a second \
+                           not all that were served";
+            Err((StatusCode::NOT_FOUND, message.into()))
+        }
+    }
+}

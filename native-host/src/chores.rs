@@ -1,0 +1,41 @@
+//! What has to be looked after now and then, whether calls come or not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::gateway::Gateway;
+use crate::probe;
+use crate::stop::Phase;
+
+/// How often.
+const PERIOD: Duration = Duration::from_millis(250);
+
+/// Does the chores for as long as the gateway is there.
+pub(crate) async fn run(gateway: Arc<Gateway>) {
+    let mut ticks = tokio::time::interval(PERIOD);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let probes = gateway.catalog.deployments().any(|(_, one)| one.policy.probe_every.is_some());
+    loop {
+        ticks.tick().await;
+        tell_of_budgets(&gateway);
+        gateway.tapes.sweep();
+        if probes && gateway.stop.phase() == Phase::Serving {
+            for deployment in gateway.probes() {
+                tokio::spawn(probe::run(Arc::clone(&gateway), deployment));
+            }
+        }
+    }
+}
+
+/// A budget that crosses its soft limit is told once a window.
+fn tell_of_budgets(gateway: &Gateway) {
+    for alert in gateway.alerts() {
+        gateway.metrics.budget_alert(&alert.owner);
+        tracing::warn!(
+            owner = alert.owner,
+            spent_nano_usd = alert.spent,
+            budget_nano_usd = alert.budget,
+            "a budget has crossed its soft limit"
+        );
+    }
+}
