@@ -124,7 +124,7 @@ CHAT = {
 
 # --- responses
 
-RESPONSES_TOOL = put("tools", [{"type": "function", **WEATHER}])
+RESPONSES_TOOL = put("tools", [{"type": "function", **WEATHER, "strict": True}])
 
 
 def put_in(*parts):
@@ -155,7 +155,7 @@ RESPONSES = {
     "reasoning item": turns(
         "input", {"type": "reasoning", "id": "rs_1", "summary": [
             {"type": "summary_text", "text": "Hmm."}], "encrypted_content": "x"},
-        {"role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]},
+        {"role": "assistant", "content": "Hello."},
         {"role": "user", "content": "And?"}),
     "`text.format`: json_object": put("text", {"format": {"type": "json_object"}}),
     "`text.format`: json_schema": put("text", {"format": {

@@ -8,6 +8,7 @@ import urllib.request
 import cases
 import fields
 import langchain_speakers
+import providers
 import rig
 import speakers
 
@@ -96,6 +97,7 @@ def outcome(pair, protocol, provider, member):
     if provider in OWN[protocol]:
         expected = {**body, "model": MODEL} if "model" in body else body
         return "kept" if got == expected else "CHANGED: " + told(expected, got)
+    providers.check(provider, pair.mock.requests()[-1]["path"], got)
     post(url, json.dumps(without).encode())
     written = told(json.loads(pair.mock.body()), got)
     lost = "lost" if headers[LOST] else ""

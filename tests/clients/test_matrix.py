@@ -6,7 +6,7 @@ import unittest
 import cases
 import fields
 import matrix
-import rig
+import providers
 
 
 class Pairs(unittest.TestCase):
@@ -68,6 +68,28 @@ class Page(unittest.TestCase):
                     self.assertNotIn("DROPPED", became)
                     self.assertNotIn("CHANGED", became)
         return members
+
+
+class Checks(unittest.TestCase):
+    """The checks of what providers take do find what they would refuse."""
+
+    PLAIN = {
+        "openai": {"model": "m", "messages": [{"role": "user", "content": "Hello?"}]},
+        "anthropic": {
+            "model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello?"}],
+        },
+        "gemini": {"contents": [{"role": "user", "parts": [{"text": "Hello?"}]}]},
+        "bedrock": {"messages": [{"role": "user", "content": [{"text": "Hello?"}]}]},
+    }
+
+    def test_an_unknown_member_is_found(self):
+        for provider, plain in self.PLAIN.items():
+            providers.check(provider, "", plain)
+            conversation = next(name for name in plain if isinstance(plain[name], list))
+            turn = {**plain[conversation][0], "mood": "good"}
+            for faulty in ({**plain, "mood": "good"}, {**plain, conversation: [turn]}):
+                with self.subTest(provider, faulty=faulty), self.assertRaises(Exception):
+                    providers.check(provider, "", faulty)
 
 
 class Bytes(unittest.TestCase):
