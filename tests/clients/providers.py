@@ -4,7 +4,6 @@ import collections.abc
 import functools
 import importlib
 import pkgutil
-import typing
 
 import anthropic.types
 import botocore.session
@@ -13,7 +12,16 @@ import openai.types.chat
 import openai.types.responses
 import openai.types.shared_params
 import pydantic
+import typing_extensions
 from google import genai
+
+
+# Some take files, which are no JSON.
+STRICT = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+
+# Anthropic's version 2023-06-01, which the gateway speaks, has these; the clients' newer one has not.
+SAMPLING = {"temperature", "top_p", "top_k"}
 
 
 def check(provider, path, body):
@@ -24,6 +32,7 @@ def check(provider, path, body):
         gemini(body)
     elif provider == "anthropic":
         params = anthropic.types.message_create_params
+        body = {name: value for name, value in body.items() if name not in SAMPLING}
         walked(adapter(params.MessageCreateParamsNonStreaming).validate_python(body))
     elif path.endswith("/responses"):
         params = openai.types.responses.response_create_params
@@ -68,8 +77,8 @@ def strict():
     for package in (anthropic.types, chat, responses, openai.types.shared_params):
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             for value in vars(importlib.import_module(module.name)).values():
-                if typing.is_typeddict(value):
-                    value.__pydantic_config__ = pydantic.ConfigDict(extra="forbid")
+                if typing_extensions.is_typeddict(value):
+                    value.__pydantic_config__ = STRICT
 
 
 def walked(value):
