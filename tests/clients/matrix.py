@@ -26,10 +26,11 @@ TITLES = {
     "gemini": "Gemini generateContent",
 }
 PROVIDERS = ["openai", "azure", "anthropic", "gemini", "bedrock"]
-# Providers that speak the client's own protocol.
+# Providers that speak the client's own protocol. `openai` is one that is like OpenAI: it may know chat
+# completions only.
 OWN = {
     "chat": ["openai", "azure"],
-    "responses": ["openai", "azure"],
+    "responses": ["azure"],
     "messages": ["anthropic"],
     "gemini": ["gemini"],
 }
@@ -159,6 +160,9 @@ Real clients ask every question plain and streamed: OpenAI's and Anthropic's in 
 Google's in Python, the Vercel AI SDK, and LangChain. The questions: text with usage and finish reason; two
 tools called at once, and their results; an image; JSON by a schema; reasoning; a bad request, which comes
 back in the provider's words; a stream that breaks, which never looks whole.
+
+`openai` is any provider like OpenAI, under a base URL of its own: it may know chat completions only, so that
+is what responses become. OpenAI itself gets them as they are, as Azure does.
 
 *Kept*: the provider speaks the client's protocol and gets its bytes, and the answer comes back byte for
 byte. *Converted*: the request is said in the provider's protocol, and the answer in the client's.

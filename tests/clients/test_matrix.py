@@ -98,7 +98,7 @@ class Bytes(unittest.TestCase):
     # Odd spaces, an order of its own, escapes, big and odd numbers, a member twice, unknown members.
     ODD = (
         b'{ "zeta" :{"b":1,"a":[ ]},\n\t"top" : 123456789012345678901234567890, "odd":1.0e+5 ,"again":1,'
-        b'"again" : 2, "escaped":"H\\u00e9llo \\ud83d\\ude00 \\/ \\"", "text":"H\xc3\xa9 \xf0\x9f\x98\x80",'
+        b'"again" : 2, "escaped":"H\\u00e9llo \\ud83d\\ude00 \\/ \\"", "said":"H\xc3\xa9 \xf0\x9f\x98\x80",'
     )
     TAILS = {
         "chat": b' "messages":[ {"content":"Hello?" , "role":"user", "x":null} ], "model" :"chat" }',
