@@ -2,7 +2,10 @@
 
 mod citation;
 mod error;
+mod facts;
+mod failure;
 mod finish;
+mod judge;
 mod logprobs;
 mod members;
 mod model;
@@ -23,6 +26,9 @@ mod write_request;
 mod tests;
 
 pub(crate) use error::{error_body, error_event};
+pub(crate) use facts::read_facts;
+pub(crate) use failure::classify;
+pub(crate) use judge::{judge, judge_whole};
 pub(crate) use read_answer::read_answer;
 pub(crate) use read_events::EventReader;
 pub(crate) use read_request::read_request;

@@ -5,19 +5,50 @@ use pointsman_core::Usage;
 
 use crate::json::{Json, Object};
 
+/// What the object counts, by its keys.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    prompt: Option<u64>,
+    cached: u64,
+    tools: u64,
+    answer: Option<u64>,
+    thoughts: u64,
+}
+
+impl Counts {
+    /// Takes one count; keys that say nothing of their own are passed over.
+    pub(super) fn set(&mut self, key: &str, count: u64) {
+        match key {
+            "promptTokenCount" => self.prompt = Some(count),
+            "cachedContentTokenCount" => self.cached = count,
+            "toolUsePromptTokenCount" => self.tools = count,
+            "candidatesTokenCount" => self.answer = Some(count),
+            "thoughtsTokenCount" => self.thoughts = count,
+            _ => {}
+        }
+    }
+
+    /// `None` if nothing was counted.
+    pub(super) fn usage(self) -> Option<Usage> {
+        (self.prompt.is_some() || self.answer.is_some()).then(|| Usage {
+            input: self.prompt.unwrap_or(0).saturating_add(self.tools),
+            cached_input: self.cached,
+            output: self.answer.unwrap_or(0).saturating_add(self.thoughts),
+            reasoning: self.thoughts,
+            ..Usage::default()
+        })
+    }
+}
+
 /// Reads the object; `None` if it has no counts.
 pub(super) fn read_usage(metadata: Option<&Json<'_>>) -> Option<Usage> {
-    let count = |key| metadata.and_then(|metadata| metadata.get(key)).and_then(Json::whole);
-    let sum = |a: Option<u64>, b: Option<u64>| a.unwrap_or(0).saturating_add(b.unwrap_or(0));
-    let prompt = count("promptTokenCount");
-    let (answer, thoughts) = (count("candidatesTokenCount"), count("thoughtsTokenCount"));
-    (prompt.is_some() || answer.is_some()).then(|| Usage {
-        input: sum(prompt, count("toolUsePromptTokenCount")),
-        cached_input: count("cachedContentTokenCount").unwrap_or(0),
-        output: sum(answer, thoughts),
-        reasoning: thoughts.unwrap_or(0),
-        ..Usage::default()
-    })
+    let mut counts = Counts::default();
+    for (key, value) in metadata.and_then(Json::members).unwrap_or_default() {
+        if let Some(count) = value.whole() {
+            counts.set(key, count);
+        }
+    }
+    counts.usage()
 }
 
 /// Writes the member `usageMetadata`, if there is usage.

@@ -3,6 +3,7 @@
 mod citation;
 mod error;
 mod facts;
+mod failure;
 mod finish;
 mod judge;
 mod model;
@@ -23,6 +24,7 @@ mod tests;
 pub(crate) use error::{error_body, error_event};
 pub(crate) use facts::read_facts;
 pub(crate) use judge::judge;
+pub(crate) use failure::classify;
 pub(crate) use read_answer::read_answer;
 pub(crate) use read_events::EventReader;
 pub(crate) use read_request::read_request;

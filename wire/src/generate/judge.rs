@@ -1,0 +1,242 @@
+//! What a piece of a streamed answer, or a whole one, amounts to.
+
+use pointsman_core::Usage;
+
+use super::failure::is_blocked;
+use super::read_answer::read_answer;
+use super::usage::Counts;
+use crate::expected::Whole;
+use crate::json::{Broken, Json, Kind, Skimmer};
+use crate::relay::Chunk;
+use crate::skimmed::count;
+
+/// Reads one event's data. The protocol has no terminal event.
+pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
+    let mut chunk = Chunk::default();
+    let mut json = Skimmer::new(data);
+    match json.kind()? {
+        Kind::Object => json.enter()?,
+        // Errors may come in a list.
+        Kind::Array => {
+            json.skip()?;
+            json.end()?;
+            return Ok(Chunk { error: true, ..chunk });
+        }
+        _ => return json.broken("an object"),
+    }
+    let mut blocked = false;
+    while let Some(key) = json.next_member()? {
+        match (&*key.decode(), json.kind()?) {
+            ("candidates", Kind::Array) => {
+                json.enter()?;
+                while json.next_element()? {
+                    candidate(&mut json, &mut chunk)?;
+                }
+            }
+            ("usageMetadata", _) => chunk.usage = read_usage(&mut json)?,
+            ("promptFeedback", Kind::Object) => blocked |= feedback(&mut json)?,
+            ("error", kind) => {
+                chunk.error |= kind != Kind::Null;
+                json.skip()?;
+            }
+            _ => _ = json.skip()?,
+        }
+    }
+    json.end()?;
+    chunk.error |= blocked && chunk.choices == 0;
+    Ok(chunk)
+}
+
+/// Reads a whole answer. One that a filter has left nothing of is an error.
+pub(crate) fn judge_whole(body: &[u8]) -> Result<Whole, Broken> {
+    let json = Json::parse(body)?;
+    let mut whole = Whole::default();
+    whole.error = json.list().is_some() || json.get("error").is_some() || is_blocked(&json);
+    if let Some(answer) = read_answer(&json) {
+        whole.answered = !answer.choices.is_empty();
+        whole.usage = answer.usage;
+        for candidate in json.get("candidates").and_then(Json::list).unwrap_or_default() {
+            let mut text = Skimmer::new(candidate.raw().as_bytes());
+            text.walk(&mut |text| whole.output.add_string(text))?;
+        }
+    }
+    Ok(whole)
+}
+
+fn candidate(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
+    let (mut index, mut finished) = (chunk.choices as u64, false);
+    chunk.choices += 1;
+    if json.kind()? != Kind::Object {
+        json.skip()?;
+        return Ok(());
+    }
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        match (&*key.decode(), json.kind()?) {
+            ("index", _) => index = count(json)?.unwrap_or(index),
+            ("finishReason", Kind::String) => {
+                finished = json.string()?.decode() != "FINISH_REASON_UNSPECIFIED";
+            }
+            ("content", Kind::Object) => content(json, chunk)?,
+            _ => _ = json.skip()?,
+        }
+    }
+    if finished {
+        chunk.content = true;
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        chunk.finished |= 1_u128.checked_shl(index).unwrap_or(0);
+    }
+    Ok(())
+}
+
+fn content(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        if key.decode() != "parts" || json.kind()? != Kind::Array {
+            json.skip()?;
+            continue;
+        }
+        json.enter()?;
+        while json.next_element()? {
+            part(json, chunk)?;
+        }
+    }
+    Ok(())
+}
+
+fn part(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
+    if json.kind()? != Kind::Object {
+        json.skip()?;
+        return Ok(());
+    }
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        match &*key.decode() {
+            "thought" | "thoughtSignature" => _ = json.skip()?,
+            // How many tokens media are cannot be told from their bytes.
+            "inlineData" | "fileData" => {
+                json.walk(&mut |text| chunk.content |= !text.is_empty())?;
+            }
+            _ => {
+                json.walk(&mut |text| {
+                    chunk.content |= !text.is_empty();
+                    chunk.output.add_string(text);
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn feedback(json: &mut Skimmer<'_>) -> Result<bool, Broken> {
+    let mut blocked = false;
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        blocked |= key.decode() == "blockReason" && json.kind()? == Kind::String;
+        json.skip()?;
+    }
+    Ok(blocked)
+}
+
+fn read_usage(json: &mut Skimmer<'_>) -> Result<Option<Usage>, Broken> {
+    if json.kind()? != Kind::Object {
+        json.skip()?;
+        return Ok(None);
+    }
+    let mut counts = Counts::default();
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        let key = key.decode();
+        if let Some(count) = count(json)? {
+            counts.set(&key, count);
+        }
+    }
+    Ok(counts.usage())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk(data: &str) -> Chunk {
+        judge(data.as_bytes()).unwrap()
+    }
+
+    fn part(part: &str) -> Chunk {
+        chunk(&format!(r#"{{"candidates":[{{"content":{{"parts":[{part}],"role":"model"}}}}]}}"#))
+    }
+
+    #[test]
+    fn content_is_whatever_the_user_waits_for() {
+        for (of, content) in [
+            (r#"{"text":""}"#, false),
+            (r#"{"text":"x"}"#, true),
+            (r#"{"text":"hm","thought":true}"#, true),
+            (r#"{"text":"","thoughtSignature":"eA=="}"#, false),
+            (r#"{"functionCall":{"name":"f","args":{}}}"#, true),
+            (r#"{"inlineData":{"mimeType":"image/png","data":"eA=="}}"#, true),
+        ] {
+            assert_eq!(part(of).content, content, "{of}");
+        }
+        assert!(!chunk(r#"{"candidates":[],"usageMetadata":{"promptTokenCount":1}}"#).content);
+        assert!(part(r#"{"text":"one two three"}"#).output.tokens() > 1);
+        let image = part(r#"{"inlineData":{"mimeType":"image/png","data":"eAeAeA"}}"#);
+        assert_eq!(image.output.tokens(), 0);
+    }
+
+    #[test]
+    fn ends_are_told_by_choice() {
+        let two = chunk(
+            r#"{"candidates":[{"finishReason":"STOP","index":0},{"index":1},
+            {"finishReason":"MAX_TOKENS","index":2}]}"#,
+        );
+        assert_eq!((two.finished, two.choices, two.content, two.done), (0b101, 3, true, false));
+        assert_eq!(chunk(r#"{"candidates":[{"finishReason":"STOP"}]}"#).finished, 1);
+        let open = r#"{"candidates":[{"finishReason":"FINISH_REASON_UNSPECIFIED"}]}"#;
+        assert_eq!(chunk(open).finished, 0);
+        assert_eq!(chunk(r#"{"candidates":[{"finishReason":"STOP","index":999}]}"#).finished, 0);
+    }
+
+    #[test]
+    fn usage_and_errors_are_seen() {
+        let usage = r#"{"usageMetadata":{"promptTokenCount":20,"candidatesTokenCount":9,
+            "thoughtsTokenCount":5,"cachedContentTokenCount":8,"totalTokenCount":34}}"#;
+        let usage = chunk(usage).usage.unwrap();
+        assert_eq!((usage.input, usage.cached_input), (20, 8));
+        assert_eq!((usage.output, usage.reasoning), (14, 5));
+        for data in [
+            r#"{"error":{"code":503,"status":"UNAVAILABLE"}}"#,
+            r#"[{"error":{"code":503}}]"#,
+            r#"{"promptFeedback":{"blockReason":"SAFETY"}}"#,
+        ] {
+            assert!(chunk(data).error, "{data}");
+        }
+        let fine = r#"{"promptFeedback":{"safetyRatings":[]},"candidates":[{}]}"#;
+        assert!(!chunk(fine).error);
+        for data in ["7", "{", "{} x", ""] {
+            assert!(judge(data.as_bytes()).is_err(), "{data}");
+        }
+    }
+
+    #[test]
+    fn a_whole_answer_has_a_candidate_that_holds_something() {
+        let whole = |body: &str| judge_whole(body.as_bytes()).unwrap();
+        let answer = whole(
+            r#"{"candidates":[{"content":{"parts":[{"text":"one two"}]},"finishReason":"STOP"}],
+            "usageMetadata":{"promptTokenCount":2,"candidatesTokenCount":3}}"#,
+        );
+        assert!(answer.answered && !answer.error && answer.output.tokens() > 1);
+        assert_eq!(answer.usage.map(|usage| usage.output), Some(3));
+        for (body, answered, error) in [
+            ("{}", false, false),
+            (r#"{"candidates":[]}"#, false, false),
+            (r#"{"error":{"code":500}}"#, false, true),
+            (r#"[{"error":{"code":500}}]"#, false, true),
+            (r#"{"promptFeedback":{"blockReason":"OTHER"}}"#, false, true),
+            (r#"{"candidates":[{"finishReason":"SAFETY"}]}"#, true, true),
+        ] {
+            let found = whole(body);
+            assert_eq!((found.answered, found.error), (answered, error), "{body}");
+        }
+    }
+}
