@@ -78,6 +78,7 @@ impl Dialect {
             Self::Chat => chat::read_request(body),
             Self::Responses => responses::read_request(body),
             Self::Messages => messages::read_request(body),
+            Self::Generate => generate::read_request(body),
             _ => Err(self.unspoken().into()),
         }
     }
@@ -91,6 +92,7 @@ impl Dialect {
         match self {
             Self::Chat => chat::write_request(request, target),
             Self::Messages => messages::write_request(request, target),
+            Self::Generate => generate::write_request(request, target),
             _ => Err(self.unspoken()),
         }
     }
@@ -100,6 +102,7 @@ impl Dialect {
         match self {
             Self::Chat => chat::read_answer(body),
             Self::Messages => messages::read_answer(body),
+            Self::Generate => generate::read_answer(body),
             _ => None,
         }
     }
@@ -110,6 +113,7 @@ impl Dialect {
             Self::Chat => chat::write_answer(answer, stamp),
             Self::Responses => responses::write_answer(answer, stamp),
             Self::Messages => messages::write_answer(answer, stamp),
+            Self::Generate => generate::write_answer(answer, stamp),
             _ => Vec::new(),
         }
     }
@@ -124,6 +128,7 @@ impl Dialect {
             Self::Chat => chat::judge(data),
             Self::Responses => responses::judge(data),
             Self::Messages => messages::judge(data),
+            Self::Generate => generate::judge(data),
             _ => Err(Broken { at: 0, expected: "a protocol that is spoken" }),
         }
     }
@@ -133,6 +138,7 @@ impl Dialect {
         match self {
             Self::Chat => return chat::judge_whole(body),
             Self::Responses => return responses::judge_whole(body),
+            Self::Generate => return generate::judge_whole(body),
             _ => {}
         }
         let body = Json::parse(body)?;
@@ -148,7 +154,11 @@ impl Dialect {
 
     /// What a provider's error body says.
     pub(crate) fn classify(self, status: u16, body: &[u8]) -> Verdict {
-        failure::classify(status, body)
+        match self {
+            Self::Messages => messages::classify(status, body),
+            Self::Generate => generate::classify(status, body),
+            Self::Chat | Self::Responses | Self::Converse => failure::classify(status, body),
+        }
     }
 
     /// The body of an error response.

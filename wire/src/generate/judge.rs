@@ -3,6 +3,7 @@
 use pointsman_core::Usage;
 
 use super::failure::is_blocked;
+use super::finish::is_filtered;
 use super::read_answer::read_answer;
 use super::usage::Counts;
 use crate::expected::Whole;
@@ -50,8 +51,8 @@ pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
 /// Reads a whole answer. One that a filter has left nothing of is an error.
 pub(crate) fn judge_whole(body: &[u8]) -> Result<Whole, Broken> {
     let json = Json::parse(body)?;
-    let mut whole = Whole::default();
-    whole.error = json.list().is_some() || json.get("error").is_some() || is_blocked(&json);
+    let error = json.list().is_some() || json.get("error").is_some() || is_blocked(&json);
+    let mut whole = Whole { error, ..Whole::default() };
     if let Some(answer) = read_answer(&json) {
         whole.answered = !answer.choices.is_empty();
         whole.usage = answer.usage;
@@ -64,9 +65,13 @@ pub(crate) fn judge_whole(body: &[u8]) -> Result<Whole, Broken> {
 }
 
 fn candidate(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
-    let (mut index, mut finished) = (chunk.choices as u64, false);
+    let (mut index, mut finished, mut filtered) = (chunk.choices as u64, false, false);
+    let earlier = core::mem::replace(&mut chunk.content, false);
+    chunk.blocked |= chunk.choices == 0;
     chunk.choices += 1;
     if json.kind()? != Kind::Object {
+        chunk.content = earlier;
+        chunk.blocked = false;
         json.skip()?;
         return Ok(());
     }
@@ -75,14 +80,17 @@ fn candidate(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
         match (&*key.decode(), json.kind()?) {
             ("index", _) => index = count(json)?.unwrap_or(index),
             ("finishReason", Kind::String) => {
-                finished = json.string()?.decode() != "FINISH_REASON_UNSPECIFIED";
+                let reason = json.string()?.decode();
+                finished = reason != "FINISH_REASON_UNSPECIFIED";
+                filtered = is_filtered(&reason);
             }
             ("content", Kind::Object) => content(json, chunk)?,
             _ => _ = json.skip()?,
         }
     }
+    chunk.blocked &= filtered && !chunk.content;
+    chunk.content |= earlier || finished;
     if finished {
-        chunk.content = true;
         let index = u32::try_from(index).unwrap_or(u32::MAX);
         chunk.finished |= 1_u128.checked_shl(index).unwrap_or(0);
     }
@@ -215,6 +223,25 @@ mod tests {
         assert!(!chunk(fine).error);
         for data in ["7", "{", "{} x", ""] {
             assert!(judge(data.as_bytes()).is_err(), "{data}");
+        }
+    }
+
+    #[test]
+    fn what_a_filter_left_nothing_of_is_blocked() {
+        for (data, blocked) in [
+            (r#"{"candidates":[{"finishReason":"SAFETY"}]}"#, true),
+            (r#"{"candidates":[{"content":{"parts":[]},"finishReason":"RECITATION"}]}"#, true),
+            (
+                r#"{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"SAFETY"}]}"#,
+                false,
+            ),
+            (r#"{"candidates":[{"finishReason":"SAFETY"},{"finishReason":"STOP"}]}"#, false),
+            (r#"{"candidates":[{"finishReason":"STOP"},{"finishReason":"SAFETY"}]}"#, false),
+            (r#"{"candidates":[7]}"#, false),
+            (r#"{"candidates":[{}]}"#, false),
+            ("{}", false),
+        ] {
+            assert_eq!(chunk(data).blocked, blocked, "{data}");
         }
     }
 

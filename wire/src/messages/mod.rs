@@ -23,8 +23,8 @@ mod tests;
 
 pub(crate) use error::{error_body, error_event};
 pub(crate) use facts::read_facts;
-pub(crate) use judge::judge;
 pub(crate) use failure::classify;
+pub(crate) use judge::judge;
 pub(crate) use read_answer::read_answer;
 pub(crate) use read_events::EventReader;
 pub(crate) use read_request::read_request;

@@ -17,6 +17,8 @@ pub(crate) struct Chunk {
     pub(crate) usage: Option<Usage>,
     /// It carries an error in place of an answer.
     pub(crate) error: bool,
+    /// A filter ended it, and there is nothing in it.
+    pub(crate) blocked: bool,
     /// Nothing follows.
     pub(crate) done: bool,
     /// The output in it.

@@ -239,7 +239,7 @@ impl Reading {
         let Ok(chunk) = self.dialect.judge(event.name, data) else {
             return Fate::Fail(SERVER);
         };
-        if chunk.error {
+        if chunk.error || (chunk.blocked && self.phase == Phase::Waiting) {
             return Fate::Fail(self.dialect.classify(200, data));
         }
         self.finished |= chunk.finished;

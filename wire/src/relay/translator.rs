@@ -3,7 +3,7 @@
 use crate::dialect::Dialect;
 use crate::json::Json;
 use crate::neutral::{Event, Malformed, Stamp};
-use crate::{chat, messages, responses};
+use crate::{chat, generate, messages, responses};
 
 /// Reads one protocol and writes another.
 #[derive(Debug)]
@@ -16,6 +16,7 @@ pub(crate) struct Translator {
 enum Reader {
     Chat(chat::EventReader),
     Messages(messages::EventReader),
+    Generate(generate::EventReader),
     Nobody,
 }
 
@@ -24,6 +25,7 @@ enum Writer {
     Chat(chat::EventWriter),
     Responses(responses::EventWriter),
     Messages(messages::EventWriter),
+    Generate(generate::EventWriter),
     Nobody,
 }
 
@@ -32,6 +34,7 @@ impl Translator {
         let reader = match provider {
             Dialect::Chat => Reader::Chat(chat::EventReader::default()),
             Dialect::Messages => Reader::Messages(messages::EventReader::default()),
+            Dialect::Generate => Reader::Generate(generate::EventReader::default()),
             _ => Reader::Nobody,
         };
         let writer = match client {
@@ -40,6 +43,7 @@ impl Translator {
                 Writer::Responses(responses::EventWriter::new(stamp, usage_asked))
             }
             Dialect::Messages => Writer::Messages(messages::EventWriter::new(stamp, usage_asked)),
+            Dialect::Generate => Writer::Generate(generate::EventWriter::new(stamp, usage_asked)),
             _ => Writer::Nobody,
         };
         Self { reader, writer }
@@ -58,6 +62,7 @@ impl Translator {
         match reader {
             Reader::Chat(reader) => reader.read(name, &data, &mut each),
             Reader::Messages(reader) => reader.read(name, &data, &mut each),
+            Reader::Generate(reader) => reader.read(name, &data, &mut each),
             Reader::Nobody => Err(Malformed),
         }
     }
@@ -69,6 +74,7 @@ impl Translator {
         match reader {
             Reader::Chat(reader) => reader.end(&mut each),
             Reader::Messages(reader) => reader.end(&mut each),
+            Reader::Generate(reader) => reader.end(&mut each),
             Reader::Nobody => {}
         }
     }
@@ -80,6 +86,7 @@ impl Writer {
             Self::Chat(writer) => writer.write(event, out),
             Self::Responses(writer) => writer.write(event, out),
             Self::Messages(writer) => writer.write(event, out),
+            Self::Generate(writer) => writer.write(event, out),
             Self::Nobody => {}
         }
     }

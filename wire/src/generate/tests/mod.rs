@@ -1,5 +1,6 @@
 mod crossing;
 mod reading;
 mod round_trip;
+mod served;
 mod streams;
 mod writing;
