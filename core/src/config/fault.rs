@@ -2,6 +2,8 @@
 
 use core::cell::{Cell, RefCell};
 use core::fmt;
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::suggest::closest;
 
@@ -29,45 +31,70 @@ impl fmt::Display for ConfigFault {
 
 impl core::error::Error for ConfigFault {}
 
-/// A place in a document: its path for people, and its position for putting faults in order.
+/// A place in a document: the steps that lead to it. What they come to is only written out for a
+/// fault, since every value of every document has a place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
-    path: String,
-    position: Vec<usize>,
+pub(crate) struct Place(Option<Arc<PlaceStep>>);
+
+/// The last step to a place.
+#[derive(Debug, PartialEq, Eq)]
+struct PlaceStep {
+    above: Place,
+    /// The key of a map; `None` for an item of a list.
+    key: Option<Cow<'static, str>>,
+    /// Its position in the map or list.
+    position: usize,
 }
 
 impl Place {
-    /// The path, as in `groups.gpt-4o.members[1].weight`.
-    pub(crate) fn path(&self) -> &str {
-        &self.path
+    /// The path for people, as in `groups.gpt-4o.members[1].weight`.
+    pub(crate) fn path(&self) -> String {
+        let mut path = String::new();
+        self.write(&mut path);
+        path
     }
 
     /// The place of a map's entry, the `position`th.
-    pub(crate) fn key(&self, name: &str, position: usize) -> Self {
-        let plain = |c: char| c.is_alphanumeric() || "-_/*".contains(c);
-        let name = shown(name);
-        let path = match (self.path.is_empty(), !name.is_empty() && name.chars().all(plain)) {
-            (true, true) => name,
-            (false, true) => format!("{}.{name}", self.path),
-            (_, false) => format!("{}[\"{name}\"]", self.path),
-        };
-        self.below(path, position)
+    pub(crate) fn key(&self, key: impl Into<Cow<'static, str>>, position: usize) -> Self {
+        self.below(Some(key.into()), position)
     }
 
     /// The place of a list's item.
     pub(crate) fn item(&self, position: usize) -> Self {
-        self.below(format!("{}[{position}]", self.path), position)
+        self.below(None, position)
     }
 
     /// Where an entry that is not there would be: at the end of its map.
-    pub(crate) fn absent(&self, name: &str) -> Self {
-        self.key(name, usize::MAX)
+    pub(crate) fn absent(&self, key: &'static str) -> Self {
+        self.key(key, usize::MAX)
     }
 
-    fn below(&self, path: String, position: usize) -> Self {
-        let mut below = Self { path, position: self.position.clone() };
-        below.position.push(position);
-        below
+    fn below(&self, key: Option<Cow<'static, str>>, position: usize) -> Self {
+        Self(Some(Arc::new(PlaceStep { above: self.clone(), key, position })))
+    }
+
+    fn write(&self, path: &mut String) {
+        let Some(step) = &self.0 else { return };
+        step.above.write(path);
+        let Some(key) = &step.key else {
+            path.push_str(&format!("[{}]", step.position));
+            return;
+        };
+        let plain = |c: char| c.is_alphanumeric() || "-_/*".contains(c);
+        let name = shown(key);
+        match (path.is_empty(), !name.is_empty() && name.chars().all(plain)) {
+            (true, true) => path.push_str(&name),
+            (false, true) => path.push_str(&format!(".{name}")),
+            (_, false) => path.push_str(&format!("[\"{name}\"]")),
+        }
+    }
+
+    /// The positions of the steps, which put faults in the order of the document.
+    fn positions(&self) -> Vec<usize> {
+        let above = core::iter::successors(self.0.as_deref(), |step| step.above.0.as_deref());
+        let mut positions: Vec<usize> = above.map(|step| step.position).collect();
+        positions.reverse();
+        positions
     }
 }
 
@@ -123,8 +150,8 @@ impl Faults {
     fn push(&self, place: &Place, message: String, suggestion: Option<String>) {
         let mut found = self.found.borrow_mut();
         if found.len() < MOST_FAULTS {
-            let fault = ConfigFault { path: place.path.clone(), message, suggestion };
-            found.push((place.position.clone(), fault));
+            let fault = ConfigFault { path: place.path(), message, suggestion };
+            found.push((place.positions(), fault));
         } else {
             self.dropped.set(self.dropped.get().saturating_add(1));
         }

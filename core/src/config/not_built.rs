@@ -49,7 +49,7 @@ pub(crate) fn not_built(document: &Value<'_>) -> Vec<NotBuilt> {
         let steps: Vec<&str> = place.split('.').collect();
         walk(document, &steps, &mut |value| {
             if !value.is_empty() && applies(value.node()) {
-                let path = value.place().path().to_owned();
+                let path = value.place().path();
                 found.push(NotBuilt { path, restricts: *restricts, instead });
             }
         });

@@ -75,7 +75,7 @@ impl<'n> Value<'n> {
         };
         let below = |node, place| Self { node, place, faults: self.faults };
         let named = entries.iter().enumerate().map(move |(position, (name, node))| {
-            (Some(name.as_str()), below(node, self.place.key(name, position)))
+            (Some(name.as_str()), below(node, self.place.key(name.clone(), position)))
         });
         let listed = items.iter().enumerate();
         named.chain(listed.map(move |(i, node)| (None, below(node, self.place.item(i)))))
@@ -90,7 +90,7 @@ impl<'n> Value<'n> {
         let named = entries.iter().enumerate().filter(move |(_, (name, _))| name == key);
         named.map(|(position, (name, node))| Self {
             node,
-            place: self.place.key(name, position),
+            place: self.place.key(name.clone(), position),
             faults: self.faults,
         })
     }
@@ -118,6 +118,7 @@ impl<'n> Value<'n> {
             place: self.place.clone(),
             faults: self.faults,
             asked: vec![],
+            known: vec![false; entries.map_or(0, <[_]>::len)],
             silent: entries.is_none(),
         };
         let result = read(&mut fields);
@@ -148,7 +149,7 @@ impl<'n> Value<'n> {
         let mut seen = std::collections::BTreeSet::new();
         let mut all = Vec::with_capacity(entries.len());
         for (position, (name, node)) in entries.iter().enumerate() {
-            let place = self.place.key(name, position);
+            let place = self.place.key(name.clone(), position);
             let value = Self { node, place, faults: self.faults };
             if !seen.insert(name.as_str()) {
                 value.fault("is defined twice");
@@ -298,6 +299,8 @@ pub(crate) struct Fields<'n> {
     place: Place,
     faults: &'n Faults,
     asked: Vec<&'static str>,
+    /// Which of the entries have been asked for.
+    known: Vec<bool>,
     /// There is no map, and that has been said: what is missing in it is no news.
     silent: bool,
 }
@@ -306,12 +309,22 @@ impl<'n> Fields<'n> {
     /// The value of a key, if it is there.
     pub(crate) fn get(&mut self, key: &'static str) -> Option<Value<'n>> {
         self.asked.push(key);
-        let mut all = self.entries.iter().enumerate().filter(|(_, (name, _))| name == key);
-        let (position, (_, node)) = all.next()?;
-        for (position, _) in all {
-            self.faults.add(&self.place.key(key, position), "is set twice");
+        let mut first = None;
+        for ((position, (name, node)), known) in
+            self.entries.iter().enumerate().zip(&mut self.known)
+        {
+            if name != key {
+                continue;
+            }
+            *known = true;
+            let place = self.place.key(key, position);
+            if first.is_none() {
+                first = Some(Value { node, place, faults: self.faults });
+            } else {
+                self.faults.add(&place, "is set twice");
+            }
         }
-        Some(Value { node, place: self.place.key(key, position), faults: self.faults })
+        first
     }
 
     /// Reads an optional key.
@@ -356,9 +369,9 @@ impl<'n> Fields<'n> {
     }
 
     fn report_unknown(&self) {
-        for (position, (name, _)) in self.entries.iter().enumerate() {
-            if !self.asked.contains(&name.as_str()) {
-                let place = self.place.key(name, position);
+        for ((position, (name, _)), known) in self.entries.iter().enumerate().zip(&self.known) {
+            if !known {
+                let place = self.place.key(name.clone(), position);
                 self.faults.add_unknown(&place, "key", name, self.asked.iter().copied());
             }
         }

@@ -1,11 +1,12 @@
 //! What is valid and still hardly meant.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::Config;
 use super::fault::shown;
 use super::group::{GroupConfig, override_strategy};
 use crate::catalog::{Catalog, Group, Limits, Strategy};
+use crate::id::ProviderId;
 use crate::route_rules::Rule;
 
 /// Something valid that hardly does what was meant.
@@ -24,13 +25,17 @@ pub struct ConfigWarning {
 /// The warnings about a valid document.
 pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning> {
     let mut all = Vec::new();
-    for (id, provider) in catalog.providers() {
-        let mut own = catalog.deployments.iter().filter(|own| own.provider == id);
-        let blocked = own.find_map(|own| own.blocked.as_ref());
-        let config = config.providers.get(id.index());
-        if let (Some(reason), Some(config)) = (blocked, config) {
+    let mut blocked: BTreeMap<ProviderId, &str> = BTreeMap::new();
+    for (id, reason) in
+        catalog.deployments.iter().filter_map(|own| Some((own.provider, own.blocked.as_deref()?)))
+    {
+        blocked.entry(id).or_insert(reason);
+    }
+    for (id, reason) in blocked {
+        let provider = catalog.provider(id);
+        if let Some(config) = config.providers.get(id.index()) {
             all.push(ConfigWarning {
-                path: config.place.path().to_owned(),
+                path: config.place.path(),
                 name: "provider_blocked",
                 message: format!("all deployments of `{}` are blocked: {reason}", provider.name),
             });
@@ -42,7 +47,7 @@ pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning>
         let config = config.deployments.get(id.index()).filter(|_| !used.contains(&id));
         if let Some(config) = config {
             all.push(ConfigWarning {
-                path: config.place.path().to_owned(),
+                path: config.place.path(),
                 name: "unused_deployment",
                 message: format!(
                     "`{}` is in no group: only calls that name it reach it",
@@ -62,18 +67,18 @@ pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning>
 }
 
 fn about_batch_reserves(config: &Config, all: &mut Vec<ConfigWarning>) {
-    let mut look = |path: String, limits: &Limits| {
+    let mut look = |path: &dyn Fn() -> String, limits: &Limits| {
         let alone = Limits { batch_reserve_ppm: limits.batch_reserve_ppm, ..Limits::default() };
         if limits.batch_reserve_ppm != 0 && *limits == alone {
             let message = "there is no limit beside it to be a share of".to_owned();
-            all.push(ConfigWarning { path, name: "idle_batch_reserve", message });
+            all.push(ConfigWarning { path: path(), name: "idle_batch_reserve", message });
         }
     };
-    look("limits.batch_reserve".into(), &config.limits);
+    look(&|| "limits.batch_reserve".to_owned(), &config.limits);
     let providers = config.providers.iter().map(|own| (&own.place, &own.limits));
     let deployments = config.deployments.iter().map(|own| (&own.place, &own.limits));
     for (place, limits) in providers.chain(deployments) {
-        look(format!("{}.limits.batch_reserve", place.path()), limits);
+        look(&|| format!("{}.limits.batch_reserve", place.path()), limits);
     }
     let callers = &config.callers;
     let around = [("organisations", &callers.organisations), ("teams", &callers.teams)];
@@ -82,7 +87,7 @@ fn about_batch_reserves(config: &Config, all: &mut Vec<ConfigWarning>) {
         .flat_map(|(section, all)| all.iter().map(move |(name, own)| (section, name, &own.limits)));
     let keys = callers.keys.iter().map(|(name, key)| ("keys", name, &key.caller.limits));
     for (section, name, limits) in around.chain(keys) {
-        look(format!("callers.{section}.{}.limits.batch_reserve", shown(name)), limits);
+        look(&|| format!("callers.{section}.{}.limits.batch_reserve", shown(name)), limits);
     }
 }
 
@@ -100,7 +105,7 @@ fn about_prices(
             "the price is limited and these have none, so nothing is sent to them: {}",
             unpriced.join(", ")
         );
-        let path = config.place.path().to_owned();
+        let path = config.place.path();
         all.push(ConfigWarning { path, name: "unpriced", message });
     }
 }
@@ -108,7 +113,7 @@ fn about_prices(
 fn about_routes(config: &Config, catalog: &Catalog, all: &mut Vec<ConfigWarning>) {
     let mut warn = |rule: &Rule, name, message| {
         let route = config.routes.iter().find(|route| route.name == rule.name);
-        let path = route.map_or("routes", |route| route.place.path()).to_owned();
+        let path = route.map_or_else(|| "routes".to_owned(), |route| route.place.path());
         all.push(ConfigWarning { path, name, message });
     };
     for (rule, earlier) in catalog.rules.unreachable() {
@@ -138,7 +143,7 @@ fn about_callers(config: &Config, all: &mut Vec<ConfigWarning>) {
 
 fn about_group(config: &GroupConfig, group: &Group, all: &mut Vec<ConfigWarning>) {
     let mut warn = |name, message: &str| {
-        let path = config.place.path().to_owned();
+        let path = config.place.path();
         all.push(ConfigWarning { path, name, message: message.to_owned() });
     };
     if group.members.iter().all(|member| member.weight == 0) {

@@ -15,7 +15,7 @@ use crate::config::{Fields, Value};
 pub(super) fn calls(value: &Value<'_>, names: &Names, source: &Source<'_>) -> Vec<CallPlan> {
     let mut all = Vec::new();
     let entries = value.list(|item| {
-        let position = item.place().path().to_owned();
+        let position = item.place().path();
         item.map(|fields| call(fields, &position, names, source))
     });
     for (plan, arrivals) in entries.into_iter().flatten() {

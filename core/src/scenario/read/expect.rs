@@ -89,7 +89,7 @@ fn look(value: &Value<'_>, names: &Names) -> Option<Look> {
     if at.is_none() {
         value.fault("needs `at`");
     }
-    let path = value.place().path().to_owned();
+    let path = value.place().path();
     Some(Look { at: at?, path, deployments: states(value, names) })
 }
 
