@@ -1,12 +1,12 @@
 //! `cargo xtask bench`: the benchmarks, each printing its own table.
 
-use crate::Result;
-use crate::command::{cargo, root, run as run_command};
+use crate::command::{cargo, command, root, run as run_command};
+use crate::{Result, tool, wasm};
 
 /// Crates that may own benchmarks, by package and folder.
 const CRATES: [(&str, &str); 2] = [("pointsman-core", "core"), ("pointsman-wire", "wire")];
 
-/// Runs every benchmark there is.
+/// Runs every benchmark there is, and the core's in WASM too.
 pub(crate) fn run() -> Result {
     let with_benches: Vec<_> =
         CRATES.iter().filter(|(_, folder)| root().join(folder).join("benches").is_dir()).collect();
@@ -16,5 +16,7 @@ pub(crate) fn run() -> Result {
     for (package, _) in with_benches {
         run_command(cargo(&["bench", "--quiet", "--package", package, "--benches"]))?;
     }
-    Ok(())
+    let node = tool::node()?;
+    wasm::bench()?;
+    run_command(command(&node.program, &["wasm/bench/dist/run.mjs"]))
 }

@@ -8,17 +8,23 @@ use crate::command::{cargo, root, run as run_command};
 
 /// Builds the module and packs it.
 pub(crate) fn run() -> Result {
-    run_command(cargo(&[
-        "build",
-        "--package",
-        "pointsman-wasm",
-        "--target",
-        "wasm32-unknown-unknown",
-        "--profile",
-        "wasm",
-    ]))?;
-    let module = root().join("target/wasm32-unknown-unknown/wasm/pointsman_wasm.wasm");
-    let package = root().join("wasm/js");
+    pack(&["--lib"], "pointsman_wasm.wasm", "wasm/js")
+}
+
+/// Builds the benchmark's module and packs it.
+pub(crate) fn bench() -> Result {
+    pack(&["--example", "bench"], "examples/bench.wasm", "wasm/bench")
+}
+
+fn pack(which: &[&str], module: &str, folder: &str) -> Result {
+    let target = "wasm32-unknown-unknown";
+    let mut build = cargo(&["build", "--package", "pointsman-wasm"]);
+    run_command({
+        build.args(which).args(["--target", target, "--profile", "wasm"]);
+        build
+    })?;
+    let module = root().join("target").join(target).join("wasm").join(module);
+    let folder = root().join(folder);
     run_command(cargo(&[
         "run",
         "--quiet",
@@ -26,6 +32,6 @@ pub(crate) fn run() -> Result {
         "xtask-pack",
         "--",
         &module.to_string_lossy(),
-        &package.to_string_lossy(),
+        &folder.to_string_lossy(),
     ]))
 }
