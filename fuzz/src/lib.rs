@@ -4,6 +4,8 @@
 
 mod documents;
 mod protocol;
+mod translation;
 
 pub use documents::{config, journal, scenario};
 pub use protocol::{answer, chat, headers, relay};
+pub use translation::{answers, converse, translate};

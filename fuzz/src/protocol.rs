@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use pointsman_core::{Protocol, Timestamp};
-use pointsman_wire::{
-    AnswerHeaders, Endpoint, Expected, Progress, Question, Stamp, Target, estimate_tokens,
-};
+use pointsman_wire::{AnswerHeaders, Endpoint, Expected, Question, Stamp, Target, estimate_tokens};
+
+use crate::translation::relayed;
 
 const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 const STAMP: Stamp = Stamp { nonce: 1, created: 1_767_225_600 };
@@ -26,7 +26,7 @@ pub fn chat(data: &[u8]) {
     assert_eq!(facts, chat.facts, "the provider is asked something else");
 }
 
-fn is_json(data: &[u8]) -> bool {
+pub(crate) fn is_json(data: &[u8]) -> bool {
     core::str::from_utf8(data).is_ok()
         && serde_json::from_slice::<serde::de::IgnoredAny>(data).is_ok()
 }
@@ -34,30 +34,12 @@ fn is_json(data: &[u8]) -> bool {
 /// A stream comes out the same wherever the network cuts it. The first byte says where.
 pub fn relay(data: &[u8]) {
     let Some((cut, stream)) = data.split_first() else { return };
-    let whole = relayed(stream.chunks(stream.len().max(1)));
-    let pieces = relayed(stream.chunks(usize::from(*cut % 16) + 1));
+    let expected = expected(br#"{"model":"m","messages":[],"stream":true}"#);
+    let whole = relayed(&expected, stream.chunks(stream.len().max(1)));
+    let pieces = relayed(&expected, stream.chunks(usize::from(*cut % 16) + 1));
     assert_eq!(whole, pieces, "cuts change what comes out");
     // A complete stream may be given the `[DONE]` and the blank line that it lacks.
     assert!(whole.0.len() <= stream.len() + 20, "more came out than went in");
-}
-
-fn relayed<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> (Vec<u8>, Progress, u64) {
-    let body = br#"{"model":"m","messages":[],"stream":true}"#;
-    let mut relay = expected(body).relay();
-    let (mut out, mut all) = (Vec::new(), Progress::default());
-    let mut note = |one: Progress| {
-        assert!(!(one.first_content && all.first_content), "the first content came twice");
-        assert!(one.failure.is_none() || all.failure.is_none(), "it failed twice");
-        all.first_content |= one.first_content;
-        all.failure = all.failure.or(one.failure);
-        all.complete |= one.complete;
-        all.done |= one.done;
-    };
-    for chunk in chunks {
-        note(relay.push(chunk, &mut out));
-    }
-    note(relay.end(&mut out));
-    (out, all, relay.usage_or_estimate(7).output)
 }
 
 fn expected(body: &[u8]) -> Expected {

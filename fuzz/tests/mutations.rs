@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use pointsman_fuzz::{answer, chat, config, headers, journal, relay, scenario};
+use pointsman_fuzz::{
+    answer, answers, chat, config, converse, headers, journal, relay, scenario, translate,
+};
 use pointsman_generate::Dice;
 
 /// Mutations of each target in an ordinary run, and in a long one.
@@ -56,6 +58,21 @@ fn answers() {
 #[test]
 fn headers_of_answers() {
     mutate(headers, &corpus("fuzz/corpus/headers", "txt"));
+}
+
+#[test]
+fn requests_in_other_words() {
+    mutate(translate, &corpus("fuzz/corpus/translate", "json"));
+}
+
+#[test]
+fn streams_in_other_words() {
+    mutate(converse, &corpus("fuzz/corpus/converse", "txt"));
+}
+
+#[test]
+fn answers_in_other_words() {
+    mutate(answers, &corpus("fuzz/corpus/answers", "json"));
 }
 
 /// The files of a folder of the repository that have this ending.
