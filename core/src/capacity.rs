@@ -4,7 +4,7 @@ use crate::action::{Action, WaitReason};
 use crate::call::{Call, Repeat};
 use crate::catalog::Policy;
 use crate::funnel::Funnel;
-use crate::id::{CallId, DeploymentId};
+use crate::id::{CallId, DeploymentId, GroupId};
 use crate::limit::Amounts;
 use crate::queue::Joining;
 use crate::rejection::{RefusalReason, Rejection};
@@ -130,6 +130,11 @@ impl Router {
         }
         call.waits(until, WaitReason::Capacity, now);
         Action::Wait { until, why: WaitReason::Capacity }
+    }
+
+    /// How many calls that asked for this group wait for capacity.
+    pub fn waiting(&self, group: GroupId) -> usize {
+        self.queue.length(group)
     }
 
     /// The waiting calls for which capacity has come free: resume each with [`Event::Woken`](crate::Event::Woken).

@@ -7,11 +7,13 @@ use crate::protocol::is_json;
 
 const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 const STAMP: Stamp = Stamp { nonce: 1, created: 1_767_225_600 };
-const CLIENTS: [Endpoint; 2] = [Endpoint::Chat, Endpoint::Messages];
+const CLIENTS: [Endpoint; 3] = [Endpoint::Chat, Endpoint::Messages, Endpoint::Responses];
 const PROVIDERS: [Protocol; 3] = [Protocol::Openai, Protocol::Azure, Protocol::Anthropic];
-/// A request in any of the clients' protocols.
+/// Requests for a stream that every provider can be asked.
 const ASKED: &[u8] =
     br#"{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"a"}]}"#;
+
+const ASKED_RESPONSES: &[u8] = br#"{"model":"m","stream":true,"input":"a"}"#;
 
 const fn target(protocol: Protocol) -> Target<'static> {
     Target { model: "other", base_url: Some("http://127.0.0.1"), ..Target::new(protocol) }
@@ -61,9 +63,10 @@ pub fn answers(data: &[u8]) {
 
 fn pairs() -> impl Iterator<Item = Expected> {
     CLIENTS.into_iter().flat_map(|client| {
-        let question = Question::read(client, ASKED).expect("a sound request");
+        let asked = if client == Endpoint::Responses { ASKED_RESPONSES } else { ASKED };
+        let question = Question::read(client, asked).expect("a sound request");
         PROVIDERS.map(|provider| {
-            let prepared = question.prepare(ASKED, &target(provider), STAMP, NOW);
+            let prepared = question.prepare(asked, &target(provider), STAMP, NOW);
             prepared.expect("a request that every protocol can say").expected
         })
     })

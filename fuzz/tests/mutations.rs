@@ -47,7 +47,7 @@ fn relays() {
 }
 
 #[test]
-fn answers() {
+fn whole_answers() {
     let bodies = corpus("fuzz/corpus/answer", "json");
     let statuses: [u16; 6] = [200, 400, 404, 429, 500, 529];
     let with = |status: u16, body: &Vec<u8>| [&status.to_be_bytes()[..], body].concat();

@@ -153,6 +153,8 @@ pub(super) struct StateExpect {
     pub(super) in_flight: Option<Range<u64>>,
     /// What is left of each rate limit, in whole units rounded down; negative in debt.
     pub(super) level: Vec<(Dimension, Range<i64>)>,
+    /// Calls of the group that wait for capacity.
+    pub(super) queue: Option<Range<u64>>,
     /// Of a budget, in nano-USD.
     pub(super) spent: Option<Range<u64>>,
     /// Of a budget by calls in flight, in nano-USD.

@@ -22,6 +22,13 @@ fn deployment(world: &World<'_>, path: &str, name: &str, expect: &StateExpect) -
         return check.done();
     }
     let catalog = world.router.catalog();
+    if let Some((group, _)) = catalog.groups().find(|(_, group)| group.name == name) {
+        let waiting = world.router.waiting(group) as u64;
+        check.within("queue", expect.queue, Some(waiting));
+        if !catalog.deployments().any(|(_, one)| one.name == name) {
+            return check.done();
+        }
+    }
     // Retired ones too: what is in flight there is to end.
     let Some((id, deployment)) = catalog.deployments().find(|(_, one)| one.name == name) else {
         check.differs("gate", "a deployment of the catalog", "none");

@@ -100,7 +100,7 @@ fn states(value: &Value<'_>, names: &Names) -> Vec<(String, StateExpect)> {
             value.fault("is not built yet");
             None
         }
-        _ if names.known(name) || names.owner(name) => value.map(state),
+        _ if names.known(name) || names.owner(name) || names.is_group(name) => value.map(state),
         _ => {
             value.unknown("deployment", name, names.deployments());
             None
@@ -116,6 +116,7 @@ fn state(fields: &mut Fields<'_>) -> StateExpect {
         until: fields.read("until", lengths),
         in_flight: fields.read("in_flight", counts),
         level: fields.read("level", |value| value.map(level)).unwrap_or_default(),
+        queue: fields.read("queue", counts),
         spent: fields.read("spent", money),
         reserved: fields.read("reserved", money),
     }

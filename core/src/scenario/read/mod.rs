@@ -178,6 +178,10 @@ impl Names {
         self.owners.iter().any(|own| own == name)
     }
 
+    fn is_group(&self, name: &str) -> bool {
+        self.groups.binary_search_by(|own| own.as_str().cmp(name)).is_ok()
+    }
+
     fn deployment(&self, value: &Value<'_>) -> Option<String> {
         let name = value.text()?;
         if self.known(&name) {
