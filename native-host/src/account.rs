@@ -5,6 +5,7 @@ use std::time::Duration;
 use pointsman_core::{Attempt, Call, Outcome, Timestamp, Usage};
 
 use crate::gateway::Gateway;
+use crate::live::Live;
 use crate::upstream::Failed;
 use crate::usage::UsageRecord;
 
@@ -39,8 +40,14 @@ impl Record {
 }
 
 /// An attempt failed before any content.
-pub(crate) fn attempt_failed(gateway: &Gateway, call: &Call, attempt: &Attempt, failed: &Failed) {
-    let deployment = gateway.deployment_name(attempt.deployment);
+pub(crate) fn attempt_failed(
+    gateway: &Gateway,
+    live: &Live,
+    call: &Call,
+    attempt: &Attempt,
+    failed: &Failed,
+) {
+    let deployment = live.deployment_name(attempt.deployment);
     let kind = failed.failure.kind.name();
     gateway.metrics.attempt(deployment, kind);
     tracing::warn!(
@@ -58,12 +65,13 @@ pub(crate) fn attempt_failed(gateway: &Gateway, call: &Call, attempt: &Attempt, 
 /// A call has ended.
 pub(crate) fn finished(
     gateway: &Gateway,
+    live: &Live,
     call: &Call,
     attempt: Option<&Attempt>,
     record: &Record,
     outcome: &Outcome,
 ) {
-    let group = gateway.group_name(call.group());
+    let group = live.group_name(call.group());
     let took = gateway.clock.now().since(record.began);
     gateway.metrics.call(group, outcome.name(), record.status, took);
     let first_content = record.first_content();
@@ -72,14 +80,14 @@ pub(crate) fn finished(
     }
     let (result, usage) = ending(outcome);
     if let (Some(attempt), Some(result)) = (attempt, result) {
-        let deployment = gateway.deployment_name(attempt.deployment);
+        let deployment = live.deployment_name(attempt.deployment);
         gateway.metrics.attempt(deployment, result);
         gateway.metrics.tokens(deployment, &usage);
     }
     let failed = outcome.name() != "served";
     let kept = failed || call.trace().is_some();
     if kept || gateway.usage_log.is_some() {
-        let usage = UsageRecord::of(gateway, call, attempt, record, outcome);
+        let usage = UsageRecord::of(gateway, live, call, attempt, record, outcome);
         if kept {
             gateway.decisions.keep(failed, usage.clone(), call.trace().cloned());
         }
@@ -91,7 +99,7 @@ pub(crate) fn finished(
         decision = call.id().number(),
         model = call.request().model,
         group = &**group,
-        deployment = attempt.map(|attempt| &**gateway.deployment_name(attempt.deployment)),
+        deployment = attempt.map(|attempt| &**live.deployment_name(attempt.deployment)),
         stream = call.request().stream,
         outcome = outcome.name(),
         status = record.status,

@@ -4,6 +4,7 @@
 //! a command that comes from a web page is refused.
 
 mod commands;
+mod keys;
 mod state;
 
 use std::sync::Arc;
@@ -50,7 +51,7 @@ pub(crate) async fn answer(
     let query = head.uri.query().unwrap_or_default();
     let steps: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let answer = if reads {
-        state::read(gateway, &steps, query)
+        look(gateway, &steps, query)
     } else if head.headers.contains_key(header::ORIGIN) {
         Err((StatusCode::FORBIDDEN, "commands are not taken from web pages".into()))
     } else {
@@ -62,6 +63,13 @@ pub(crate) async fn answer(
     match answer {
         Ok(document) => document_reply(StatusCode::OK, &document),
         Err((status, problem)) => document_reply(status, &json!({ "error": problem })),
+    }
+}
+
+fn look(gateway: &Gateway, steps: &[&str], query: &str) -> Answer {
+    match (steps, gateway.origin()) {
+        (["keys"], Some(origin)) => keys::list(gateway, origin),
+        _ => state::read(gateway, steps, query),
     }
 }
 

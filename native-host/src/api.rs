@@ -39,13 +39,14 @@ pub(crate) async fn answer(
         Ok(endpoint) => endpoint,
         Err(nowhere) => return Ok(lost(&nowhere, path)),
     };
-    let caller = match keys::identify(&head.headers, &head.uri, &gateway.catalog) {
+    let live = gateway.live();
+    let caller = match keys::identify(&head.headers, &head.uri, &live.catalog) {
         Ok(caller) => caller,
         Err(no_entry) => return Ok(turned_away(no_entry, endpoint.dialect(), body, &gateway)),
     };
     match endpoint {
-        Endpoint::Models => Ok(models(&gateway.catalog, caller)),
-        Endpoint::Model(name) => Ok(one_model(&gateway.catalog, caller, &name)),
+        Endpoint::Models => Ok(models(&live.catalog, caller)),
+        Endpoint::Model(name) => Ok(one_model(&live.catalog, caller, &name)),
         endpoint => ask(endpoint, caller, &head, body, gateway).await,
     }
 }
@@ -58,6 +59,7 @@ async fn ask(
     gateway: Arc<Gateway>,
 ) -> Result<Response<OutBody>, Cut> {
     let dialect = endpoint.dialect();
+    let live = gateway.live();
     let limit = gateway.max_body;
     let bytes = match timeout(gateway.body_time, intake::read(&mut body, limit)).await {
         Ok(Ok(bytes)) => bytes,
@@ -70,18 +72,16 @@ async fn ask(
         Err(_) => return Ok(too_slow(dialect)),
     };
     let mut question = match pointsman_wire::Question::read(endpoint, &bytes) {
-        Ok(asked) => {
-            Question { asked, bytes, labels: knobs::labels(&head.headers, &gateway.labels) }
-        }
+        Ok(asked) => Question { asked, bytes, labels: knobs::labels(&head.headers, &live.labels) },
         Err(fault) => return Ok(reply::error(fault_reply(dialect, &fault), None, None)),
     };
     question.asked.facts.caller = caller;
-    if let Err(fault) = knobs::read(head, &gateway.catalog, &mut question.asked.facts) {
+    if let Err(fault) = knobs::read(head, &live.catalog, &mut question.asked.facts) {
         let error = ErrorReply::new(dialect, 400, "invalid_header", &fault);
         return Ok(reply::error(error, None, None));
     }
     let facts = &mut question.asked.facts;
-    facts.idempotency = repeat::key(&head.headers, facts, &gateway.catalog, &question.bytes);
+    facts.idempotency = repeat::key(&head.headers, facts, &live.catalog, &question.bytes);
     let (head, response) = oneshot::channel();
     tokio::spawn(drive::run(gateway, question, head));
     // The task always answers; if it died, the connection must not look healthy.

@@ -14,11 +14,12 @@ const PERIOD: Duration = Duration::from_millis(250);
 pub(crate) async fn run(gateway: Arc<Gateway>) {
     let mut ticks = tokio::time::interval(PERIOD);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let probes = gateway.catalog.deployments().any(|(_, one)| one.policy.probe_every.is_some());
     loop {
         ticks.tick().await;
         tell_of_budgets(&gateway);
         gateway.tapes.sweep();
+        let live = gateway.live();
+        let probes = live.catalog.deployments().any(|(_, one)| one.policy.probe_every.is_some());
         if probes && gateway.stop.phase() == Phase::Serving {
             for deployment in gateway.probes() {
                 tokio::spawn(probe::run(Arc::clone(&gateway), deployment));

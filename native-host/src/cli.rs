@@ -113,6 +113,9 @@ pub(crate) struct ExplainArgs {
     /// The only region that may serve
     #[arg(long)]
     pub(crate) region: Option<String>,
+    /// The name of the key that asks; without it nobody's rights and limits apply
+    #[arg(long, value_name = "NAME")]
+    pub(crate) key: Option<String>,
     /// The seed of the decision, where chance has a part
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

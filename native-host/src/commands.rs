@@ -48,7 +48,7 @@ fn load(path: Option<&Path>) -> Result<(Loaded, String), String> {
 }
 
 /// All faults of a document in one text.
-fn listed(name: &str, faults: &[ConfigFault]) -> String {
+pub(crate) fn listed(name: &str, faults: &[ConfigFault]) -> String {
     let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
     let count = faults.len();
     let faults = if count == 1 { "fault" } else { "faults" };

@@ -5,9 +5,10 @@ use std::path::Path;
 use pointsman_core::{Config, ConfigFault, Loaded, Node, SecretRef};
 
 use crate::builtin;
+use crate::store::StoredKeys;
 
 /// A configuration, and where it came from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) text: String,
     /// For people: a path, or what stands in for one.
@@ -35,7 +36,19 @@ impl Source {
     /// # Errors
     /// Every fault of it.
     pub(crate) fn load(&self) -> Result<Loaded, Vec<ConfigFault>> {
-        Config::load(&self.document()?, &lookup)
+        self.load_with(None)
+    }
+
+    /// The same with keys that a store holds; `None` if it never held any.
+    ///
+    /// # Errors
+    /// Every fault of it.
+    pub(crate) fn load_with(&self, keys: Option<&StoredKeys>) -> Result<Loaded, Vec<ConfigFault>> {
+        let mut document = self.document()?;
+        if let Some(keys) = keys {
+            add_keys(&mut document, keys);
+        }
+        Config::load(&document, &lookup)
     }
 
     /// The same for one that nothing will be sent with: every secret is taken to be there.
@@ -50,6 +63,36 @@ impl Source {
         node(&self.text)
             .map_err(|message| vec![ConfigFault { path: String::new(), message, suggestion: None }])
     }
+}
+
+/// Puts keys that a store holds beside those of the document. Whoever has made keys has closed the
+/// door: it does not open again with the last key.
+fn add_keys(document: &mut Node, keys: &StoredKeys) {
+    let callers = under(document, "callers");
+    if callers.get("anonymous").is_none() {
+        *under(callers, "anonymous") = Node::Text("reject".into());
+    }
+    let place = under(callers, "keys");
+    for (name, entry) in keys {
+        // What the store holds was read as an entry before it was kept.
+        let entry = serde_json::from_slice(entry).unwrap_or(Node::Null);
+        if let Node::Map(all) = place {
+            all.push((name.clone(), entry));
+        }
+    }
+}
+
+/// What stands under a key of a map; made if it is not there.
+fn under<'a>(node: &'a mut Node, key: &str) -> &'a mut Node {
+    if !matches!(node, Node::Map(_)) {
+        *node = Node::Map(Vec::new());
+    }
+    let Node::Map(entries) = node else { return node };
+    let at = entries.iter().rposition(|(name, _)| name == key).unwrap_or_else(|| {
+        entries.push((key.to_owned(), Node::Map(Vec::new())));
+        entries.len() - 1
+    });
+    &mut entries[at].1
 }
 
 /// One YAML document (JSON is one too).

@@ -13,7 +13,8 @@ use tokio::sync::oneshot;
 use crate::account::{self, Record};
 use crate::body::OutBody;
 use crate::client::Client;
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, Step};
+use crate::live::Live;
 use crate::repeat::Tape;
 use crate::reply::{self, Marks};
 use crate::stream::{Passed, Stream};
@@ -23,6 +24,8 @@ use crate::upstream::{self, Answer, Failed, Opened, Question};
 #[derive(Debug)]
 pub(crate) struct Drive {
     gateway: Arc<Gateway>,
+    /// The configuration by which its latest attempt was decided.
+    live: Arc<Live>,
     question: Question,
     client: Client,
     call: Call,
@@ -46,11 +49,12 @@ pub(crate) async fn run(
 ) {
     let _running = gateway.running();
     let record = Record::begin(gateway.clock.now(), std::mem::take(&mut question.labels));
-    let (call, action, tape) = gateway.begin(question.asked.facts.clone());
+    let (call, step, tape) = gateway.begin(question.asked.facts.clone());
+    let Step { action, live } = step;
     if let Action::Finish(outcome @ Outcome::Repeated { how, .. }) = &action
         && *how != Repetition::Conflict
     {
-        repeated(&gateway, &question, tape, head, record, &call, outcome);
+        repeated(&gateway, &live, &question, tape, head, record, &call, outcome);
         return;
     }
     let head = match tape.filter(|_| call.request().idempotency.is_some()) {
@@ -59,14 +63,17 @@ pub(crate) async fn run(
     };
     let client = Client::new(head, Arc::clone(&gateway));
     let (attempt, ready, given, lost) = (None, None, None, Vec::new());
-    let mut drive = Drive { gateway, question, client, call, attempt, ready, given, lost, record };
+    let mut drive =
+        Drive { gateway, live, question, client, call, attempt, ready, given, lost, record };
     let outcome = drive.until_finished(action).await;
     drive.finish(outcome).await;
 }
 
 /// A request that repeats an earlier one: its client gets the answer of that, from the beginning.
+#[expect(clippy::too_many_arguments, reason = "all that a call would have owned")]
 fn repeated(
     gateway: &Gateway,
+    live: &Live,
     question: &Question,
     tape: Option<Tape>,
     head: oneshot::Sender<Response<OutBody>>,
@@ -83,7 +90,7 @@ fn repeated(
             let _ = head.send(reply::error(error, None, None));
         }
     }
-    account::finished(gateway, call, None, &record, outcome);
+    account::finished(gateway, live, call, None, &record, outcome);
 }
 
 /// Puts a recorder between the call and its client: where the call is to send its answer.
@@ -98,7 +105,7 @@ fn record_answer(
     let (gateway, call) = (Arc::clone(gateway), call.id());
     tokio::spawn(async move {
         let recorded = tape.record(response).await;
-        gateway.tapes.ended(call, recorded, gateway.catalog.idempotency_window());
+        gateway.tapes.ended(call, recorded, gateway.live().catalog.idempotency_window());
     });
     head
 }
@@ -117,10 +124,14 @@ impl Drive {
                 Action::Continue => self.given_up().await,
                 Action::Finish(outcome) => return outcome,
             };
-            action = match self.gateway.resume(&mut self.call, event) {
-                Ok(action) => action,
+            let step = match self.gateway.resume(&mut self.call, event) {
+                Ok(step) => step,
                 Err(misuse) => return self.misused(&misuse),
             };
+            if matches!(step.action, Action::Send(_)) {
+                self.live = step.live;
+            }
+            action = step.action;
         }
     }
 
@@ -131,7 +142,7 @@ impl Drive {
         }
         let opened = tokio::select! {
             biased;
-            opened = open(&self.gateway, &self.question, &attempt) => opened,
+            opened = open(&self.gateway, &self.live, &self.question, &attempt) => opened,
             () = self.client.gone() => return Event::Cancelled { usage: None },
         };
         match opened {
@@ -151,7 +162,7 @@ impl Drive {
                 }
             }
             Err(failed) => {
-                account::attempt_failed(&self.gateway, &self.call, &attempt, &failed);
+                account::attempt_failed(&self.gateway, &self.live, &self.call, &attempt, &failed);
                 self.given = failed.given;
                 Event::Failed { attempt: attempt.number, failure: failed.failure, usage: None }
             }
@@ -168,7 +179,7 @@ impl Drive {
     }
 
     async fn relay_stream(&mut self, attempt: AttemptNo, stream: Stream) -> Event {
-        let marks = marks(&self.gateway, &self.call, self.attempt.as_ref(), &self.lost);
+        let marks = marks(&self.gateway, &self.live, &self.call, self.attempt.as_ref(), &self.lost);
         let Some(pieces) = self.client.begin_stream(|body| reply::stream(&marks, body)) else {
             return Event::Cancelled { usage: Some(stream.usage()) };
         };
@@ -188,7 +199,7 @@ impl Drive {
     async fn relay_whole(&mut self, attempt: AttemptNo, body: Bytes, usage: Usage) -> Event {
         let ended_at = self.gateway.clock.now();
         let (body, handed_over) = OutBody::watched(body);
-        let marks = marks(&self.gateway, &self.call, self.attempt.as_ref(), &self.lost);
+        let marks = marks(&self.gateway, &self.live, &self.call, self.attempt.as_ref(), &self.lost);
         let response = reply::whole(&marks, body);
         let delivered = self.client.send(response) && handed_over.await.is_ok();
         if !delivered {
@@ -216,7 +227,7 @@ impl Drive {
     fn misused(&mut self, misuse: &Misuse) -> Outcome {
         tracing::error!(decision = self.call.id().number(), %misuse, "a call was driven wrongly");
         match self.gateway.resume(&mut self.call, Event::Cancelled { usage: None }) {
-            Ok(Action::Finish(outcome)) => outcome,
+            Ok(Step { action: Action::Finish(outcome), .. }) => outcome,
             Ok(_) | Err(_) => Outcome::Cancelled { usage: Usage::default(), cost: None },
         }
     }
@@ -237,36 +248,50 @@ impl Drive {
                 let response = reply::error(
                     error,
                     given,
-                    Some(&marks(&self.gateway, &self.call, self.attempt.as_ref(), &self.lost)),
+                    Some(&marks(
+                        &self.gateway,
+                        &self.live,
+                        &self.call,
+                        self.attempt.as_ref(),
+                        &self.lost,
+                    )),
                 );
                 self.client.send(response);
             } else {
                 self.client.break_off(error.stream_event()).await;
             }
         }
-        account::finished(&self.gateway, &self.call, self.attempt.as_ref(), &self.record, &outcome);
+        let Self { gateway, live, call, attempt, record, .. } = &self;
+        account::finished(gateway, live, call, attempt.as_ref(), record, &outcome);
     }
 }
 
 /// Opens an attempt, up to where its answer counts as begun.
-async fn open(gateway: &Gateway, question: &Question, attempt: &Attempt) -> Result<Opened, Failed> {
+async fn open(
+    gateway: &Gateway,
+    live: &Live,
+    question: &Question,
+    attempt: &Attempt,
+) -> Result<Opened, Failed> {
     let mut opened = upstream::open(gateway, question, attempt).await?;
     if let Answer::Stream(stream) = &mut opened.answer {
-        stream.hold(gateway.commit(attempt.group)).await?;
+        stream.hold(live.commit(attempt.group)).await?;
     }
     Ok(opened)
 }
 
+/// Where a call has got to, for the headers.
 fn marks<'a>(
-    gateway: &'a Gateway,
+    gateway: &Gateway,
+    live: &'a Live,
     call: &Call,
     attempt: Option<&Attempt>,
     lost: &'a [String],
 ) -> Marks<'a> {
     Marks {
         decision: call.id().number(),
-        group: call.group().map(|group| &**gateway.group_name(Some(group))),
-        deployment: attempt.map(|attempt| &**gateway.deployment_name(attempt.deployment)),
+        group: call.group().map(|group| &**live.group_name(Some(group))),
+        deployment: attempt.map(|attempt| &**live.deployment_name(attempt.deployment)),
         attempts: call.attempts(),
         fallbacks: call.fallbacks(),
         allowance: gateway.allowance(call.request().caller),

@@ -6,14 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use http::HeaderName;
 use pointsman_core::journal::Recorder;
 use pointsman_core::{
-    Action, Alert, Allowance, Call, CallId, CallerId, Catalog, Commit, Config, DeploymentId, Event,
-    Gate, GroupId, Misuse, Notice, Outcome, Repetition, Request, Router, Seed, Snapshot, Timestamp,
+    Action, Alert, Allowance, Call, CallId, CallerId, DeploymentId, Event, Gate, Loaded, Misuse,
+    Notice, Outcome, Repetition, Request, Router, Seed, Snapshot, Timestamp,
 };
 
 use tokio::sync::Notify;
@@ -21,7 +21,9 @@ use tokio::sync::Notify;
 use crate::clock::Clock;
 use crate::decisions::Decisions;
 use crate::line::Line;
+use crate::live::{Lines, Live};
 use crate::metrics::Metrics;
+use crate::reload::{Changes, Origin};
 use crate::repeat::{Tape, Tapes};
 use crate::rfc3339;
 use crate::stop::Stop;
@@ -31,11 +33,9 @@ use crate::usage_log::UsageLog;
 #[derive(Debug)]
 pub(crate) struct Gateway {
     switch: Mutex<Switch>,
-    names: Names,
+    live: RwLock<Arc<Live>>,
     seeds: Seeds,
-    /// One for each provider of the catalog, by its number.
-    lines: Vec<Line>,
-    pub(crate) catalog: Arc<Catalog>,
+    origin: Option<Origin>,
     pub(crate) clock: Clock,
     pub(crate) metrics: Metrics,
     pub(crate) stop: Stop,
@@ -44,10 +44,6 @@ pub(crate) struct Gateway {
     pub(crate) run: String,
     pub(crate) usage_log: Option<UsageLog>,
     pub(crate) decisions: Decisions,
-    /// The request headers that go into usage records.
-    pub(crate) labels: Vec<HeaderName>,
-    /// When an answer counts as begun: by group, and for those that are not configured as one.
-    commits: (Vec<Commit>, Commit),
     pub(crate) tapes: Tapes,
     /// Held by every call's task.
     running: Arc<()>,
@@ -64,12 +60,11 @@ struct Switch {
     waiting: BTreeMap<CallId, Arc<Notify>>,
 }
 
-/// Names as metrics want them: made once, shared ever after.
+/// What a call is to do next, and the configuration by which that was decided.
 #[derive(Debug)]
-struct Names {
-    deployments: Vec<Arc<str>>,
-    groups: Vec<Arc<str>>,
-    nobody: Arc<str>,
+pub(crate) struct Step {
+    pub(crate) action: Action,
+    pub(crate) live: Arc<Live>,
 }
 
 /// One seed per call, from one that the operating system gave.
@@ -80,39 +75,36 @@ struct Seeds {
 }
 
 impl Gateway {
-    /// A gateway for this catalog and the lines to its providers. `journal` is how many bytes of a
+    /// A gateway that begins with this configuration. `journal` is how many bytes of a
     /// journal may wait for [`Gateway::take_journal`]; without, none is kept. `state` is what a
     /// store kept of an earlier run.
     ///
     /// # Errors
     /// The operating system gives no randomness, or another version wrote the state.
     pub(crate) fn new(
-        catalog: Arc<Catalog>,
-        lines: Vec<Line>,
+        live: Live,
         server: &pointsman_core::Server,
         journal: Option<usize>,
         state: Option<&Snapshot>,
     ) -> Result<Self, String> {
         let clock = Clock::start();
         let first = getrandom::u64().map_err(|error| format!("no randomness: {error}"))?;
+        let catalog = Arc::clone(&live.catalog);
         let router = match state {
-            None => Recorder::new(Arc::clone(&catalog), clock.now(), journal),
-            Some(state) => Recorder::restore(Arc::clone(&catalog), state, clock.now(), journal)
+            None => Recorder::new(catalog, clock.now(), journal),
+            Some(state) => Recorder::restore(catalog, state, clock.now(), journal)
                 .map_err(|error| format!("the store: {error}"))?,
         };
         Ok(Self {
             switch: Mutex::new(Switch { router, waiting: BTreeMap::new() }),
-            names: Names::of(&catalog),
+            live: RwLock::new(Arc::new(live)),
+            origin: None,
             run: rfc3339::text(clock.now()),
             usage_log: None,
             decisions: Decisions::default(),
-            labels: Vec::new(),
-            commits: (Vec::new(), Commit::FirstContent),
             tapes: Tapes::default(),
             running: Arc::new(()),
             seeds: Seeds { first: Seed(first), drawn: AtomicU64::new(0) },
-            lines,
-            catalog,
             clock,
             metrics: Metrics::new(),
             stop: Stop::new(),
@@ -122,30 +114,65 @@ impl Gateway {
         })
     }
 
-    /// Does what the configuration asks of a host besides routing.
+    /// Writes down what each call used.
     ///
     /// # Errors
-    /// The usage log cannot be opened, or a label is no header; the text says which.
-    pub(crate) fn configure(&mut self, config: &Config) -> Result<(), String> {
-        if let Some(path) = &config.metering.usage_log {
-            let (written, lost) = self.metrics.usage_records();
-            self.usage_log = Some(UsageLog::open(path, written, lost)?);
-        }
-        let name = |label: &String| {
-            let name = HeaderName::try_from(label.as_str());
-            name.map_err(|_| format!("metering.labels: `{label}` is not the name of a header"))
-        };
-        self.labels = config.metering.labels.iter().map(name).collect::<Result<_, _>>()?;
-        let general = config.policy.commit.unwrap_or(Commit::FirstContent);
-        let own = config.groups.iter().map(|group| group.policy.commit.unwrap_or(general));
-        self.commits = (own.collect(), general);
+    /// The usage log cannot be opened; the text names it.
+    pub(crate) fn meter(&mut self, usage_log: &str) -> Result<(), String> {
+        let (written, lost) = self.metrics.usage_records();
+        self.usage_log = Some(UsageLog::open(usage_log, written, lost)?);
         Ok(())
     }
 
-    /// When an answer of a group counts as begun.
-    pub(crate) fn commit(&self, group: GroupId) -> Commit {
-        let (own, general) = &self.commits;
-        own.get(group.number() as usize).copied().unwrap_or(*general)
+    /// Says where further configurations come from.
+    pub(crate) fn comes_from(&mut self, origin: Origin) {
+        self.origin = Some(origin);
+    }
+
+    /// Where configurations come from.
+    pub(crate) fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+
+    /// Reads the configuration again, and says in the log what came of it.
+    ///
+    /// # Errors
+    /// Every fault of it; then nothing has changed.
+    pub(crate) fn reload(&self, dry_run: bool) -> Result<Changes, String> {
+        let Some(origin) = self.origin() else { return Err("there is nothing to load".into()) };
+        let result = origin.reload(self, dry_run);
+        let ok = result.is_ok();
+        match &result {
+            _ if dry_run => {}
+            Ok(changes) => tracing::info!(?changes, "the config has been loaded again"),
+            Err(problem) => {
+                tracing::error!(
+                    problem,
+                    "the config has a fault: the last good one stays in force"
+                );
+            }
+        }
+        if !dry_run {
+            self.metrics.reload(if ok { "ok" } else { "failed" });
+        }
+        result
+    }
+
+    /// The configuration in force.
+    pub(crate) fn live(&self) -> Arc<Live> {
+        Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts another configuration in force. Calls under way go on: attempts in flight end under the
+    /// old one, every later decision uses the new one.
+    pub(crate) fn replace(&self, loaded: Loaded, labels: Vec<HeaderName>, lines: Lines) {
+        let mut switch = self.switch();
+        switch.router.notice(Notice::Catalog(Arc::new(loaded.catalog)), self.clock.now());
+        let catalog = Arc::clone(switch.router.catalog());
+        let before = self.live();
+        let live = Live::new(loaded.config, labels, catalog, lines, Some(&before));
+        *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        switch.wake();
     }
 
     /// Kept by a call's task for as long as it runs.
@@ -162,7 +189,7 @@ impl Gateway {
 
     /// A call begins. The recording is of the answer that its client is to get: made from now on,
     /// or, if the request is repeated, of the earlier call.
-    pub(crate) fn begin(&self, mut request: Request) -> (Call, Action, Option<Tape>) {
+    pub(crate) fn begin(&self, mut request: Request) -> (Call, Step, Option<Tape>) {
         let seed = self.seeds.next();
         let mut switch = self.switch();
         let now = self.clock.now();
@@ -175,7 +202,7 @@ impl Gateway {
             (_, Some(_)) => Some(self.tapes.begin(call.id())),
             (_, None) => None,
         };
-        (call, action, tape)
+        (call, Step { action, live: self.live() }, tape)
     }
 
     /// The deployments that are due for an active probe.
@@ -185,11 +212,11 @@ impl Gateway {
     }
 
     /// Something happened to a call.
-    pub(crate) fn resume(&self, call: &mut Call, event: Event) -> Result<Action, Misuse> {
+    pub(crate) fn resume(&self, call: &mut Call, event: Event) -> Result<Step, Misuse> {
         let mut switch = self.switch();
         let action = switch.router.resume(call, event, self.clock.now())?;
         switch.after(call.id(), &action);
-        Ok(action)
+        Ok(Step { action, live: self.live() })
     }
 
     /// The router's state; of callers' limits and budgets what has changed since the last time.
@@ -243,22 +270,13 @@ impl Gateway {
     }
 
     /// The line to a deployment's provider, and the model's name there.
-    pub(crate) fn line(&self, id: DeploymentId, requested: &str) -> Option<(&Line, String)> {
-        let model = self.switch().router.upstream_model(id, requested).to_owned();
-        let provider = self.catalog.deployment(id).provider;
-        let line = self.lines.get(provider.number() as usize)?;
-        Some((line, model))
-    }
-
-    /// A deployment's name.
-    pub(crate) fn deployment_name(&self, id: DeploymentId) -> &Arc<str> {
-        self.names.deployments.get(id.number() as usize).unwrap_or(&self.names.nobody)
-    }
-
-    /// A group's name; `-` if there is none.
-    pub(crate) fn group_name(&self, id: Option<GroupId>) -> &Arc<str> {
-        let name = id.and_then(|id| self.names.groups.get(id.number() as usize));
-        name.unwrap_or(&self.names.nobody)
+    pub(crate) fn line(&self, id: DeploymentId, requested: &str) -> Option<(Arc<Line>, String)> {
+        let switch = self.switch();
+        let model = switch.router.upstream_model(id, requested).to_owned();
+        let live = self.live();
+        let catalog = &live.catalog;
+        let provider = catalog.has(id).then(|| catalog.deployment(id).provider)?;
+        Some((Arc::clone(live.line(provider)?), model))
     }
 
     /// The metrics page, with where every deployment stands now.
@@ -266,9 +284,10 @@ impl Gateway {
         {
             let switch = self.switch();
             let now = self.clock.now();
-            for (id, _) in self.catalog.deployments() {
+            let live = self.live();
+            for (id, _) in live.catalog.deployments() {
                 let gate = gate_name(&switch.router.gate(id, now));
-                self.metrics.stand(self.deployment_name(id), gate, switch.router.in_flight(id));
+                self.metrics.stand(live.deployment_name(id), gate, switch.router.in_flight(id));
             }
             self.metrics.reserved(switch.router.reserved());
         }
@@ -278,7 +297,8 @@ impl Gateway {
     /// Attempts in flight and open reservations, over all deployments.
     pub(crate) fn open(&self) -> (u32, usize) {
         let switch = self.switch();
-        let in_flight = self.catalog.deployments().map(|(id, _)| switch.router.in_flight(id)).sum();
+        let all = switch.router.catalog().deployments();
+        let in_flight = all.map(|(id, _)| switch.router.in_flight(id)).sum();
         (in_flight, switch.router.reserved())
     }
 
@@ -304,16 +324,6 @@ impl Switch {
             if let Some(bell) = self.waiting.get(&woken) {
                 bell.notify_one();
             }
-        }
-    }
-}
-
-impl Names {
-    fn of(catalog: &Catalog) -> Self {
-        Self {
-            deployments: catalog.deployments().map(|(_, one)| one.name.as_str().into()).collect(),
-            groups: catalog.groups().map(|(_, group)| group.name.as_str().into()).collect(),
-            nobody: "-".into(),
         }
     }
 }

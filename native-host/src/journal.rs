@@ -110,6 +110,7 @@ mod tests {
 
     use super::*;
     use crate::document::node;
+    use crate::live::{Lines, Live};
 
     #[test]
     fn what_the_gateway_decides_is_in_the_file_and_replays() {
@@ -118,11 +119,13 @@ mod tests {
         let path = folder.join("journal");
         let name = path.to_str().unwrap();
         let document = node("groups: { g: { members: [ { id: a }, { id: b } ] } }").unwrap();
-        let catalog = Arc::new(Config::load_scenario(&document).unwrap().catalog);
+        let loaded = Config::load_scenario(&document).unwrap();
+        let catalog = Arc::new(loaded.catalog);
         for run in 0..2 {
             let file = create(name).unwrap();
-            let gateway =
-                Gateway::new(Arc::clone(&catalog), vec![], &Server::default(), Some(ROOM), None);
+            let (config, catalog) = (loaded.config.clone(), Arc::clone(&catalog));
+            let live = Live::new(config, vec![], catalog, Lines::new(), None);
+            let gateway = Gateway::new(live, &Server::default(), Some(ROOM), None);
             let gateway = Arc::new(gateway.unwrap());
             let keeper = Keeper::start(Arc::clone(&gateway), file);
             for _ in 0..=run {

@@ -83,6 +83,7 @@ pub(crate) struct Metrics {
     store_writes: Family<ResultLabels, Counter>,
     budget_alerts: Family<OwnerLabels, Counter>,
     probes: Family<AttemptLabels, Counter>,
+    reloads: Family<ResultLabels, Counter>,
 }
 
 /// The gates a deployment can be at, one gauge each.
@@ -114,6 +115,7 @@ impl Metrics {
             store_writes: Family::default(),
             budget_alerts: Family::default(),
             probes: Family::default(),
+            reloads: Family::default(),
         };
         metrics.register();
         metrics
@@ -143,6 +145,7 @@ impl Metrics {
         to.register("store_writes", help, self.store_writes.clone());
         let help = "Times that a budget has crossed its soft limit, once a window";
         to.register("budget_alerts", help, self.budget_alerts.clone());
+        to.register("reloads", "Configs loaded again, or not, for a fault", self.reloads.clone());
         to.register("probes", "Active probes, by what they found", self.probes.clone());
     }
 
@@ -226,6 +229,11 @@ impl Metrics {
     pub(crate) fn probe(&self, deployment: &Name, result: &'static str) {
         let labels = AttemptLabels { deployment: Arc::clone(deployment), result };
         self.probes.get_or_create(&labels).inc();
+    }
+
+    /// Another config came into force (`ok`), or did not (`failed`).
+    pub(crate) fn reload(&self, result: &'static str) {
+        self.reloads.get_or_create(&ResultLabels { result }).inc();
     }
 
     /// Everything in the text format.

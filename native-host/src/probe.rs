@@ -20,8 +20,9 @@ const ANSWER: Duration = Duration::from_secs(20);
 /// Probes a deployment and tells the router what came of it. `None` if it cannot be probed: it
 /// serves whatever model a request names.
 pub(crate) async fn run(gateway: Arc<Gateway>, deployment: DeploymentId) -> Option<bool> {
-    let name = Arc::clone(gateway.deployment_name(deployment));
-    let question = match &gateway.catalog.deployment(deployment).model {
+    let live = gateway.live();
+    let name = live.deployment_name(deployment);
+    let question = match &live.catalog.deployment(deployment).model {
         ModelName::Fixed(model) => question(model)?,
         ModelName::FromRequest => return None,
     };
@@ -29,8 +30,8 @@ pub(crate) async fn run(gateway: Arc<Gateway>, deployment: DeploymentId) -> Opti
     let failed = upstream::open(&gateway, &question, &attempt).await.err();
     let up = failed.as_ref().is_none_or(|failed| answers(failed.failure.kind));
     let kind = failed.as_ref().map(|failed| failed.failure.kind.name());
-    gateway.metrics.probe(&name, if up { "up" } else { "down" });
-    tracing::debug!(deployment = &*name, up, kind, "probed");
+    gateway.metrics.probe(name, if up { "up" } else { "down" });
+    tracing::debug!(deployment = &**name, up, kind, "probed");
     gateway.notice(Notice::Probe { deployment, up });
     Some(up)
 }

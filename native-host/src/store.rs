@@ -21,19 +21,31 @@ pub(crate) type Row = (String, String);
 /// Rows, and their JSON.
 pub(crate) type Rows = BTreeMap<Row, Vec<u8>>;
 
+/// Keys by name, and what the config would say of each, as JSON.
+pub(crate) type StoredKeys = BTreeMap<String, Vec<u8>>;
+
 const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
 const STATE: TableDefinition<(&str, &str), &[u8]> = TableDefinition::new("state");
+/// Keys that were made at run time: what the config would say of each, as JSON.
+const KEYS: TableDefinition<&str, &[u8]> = TableDefinition::new("keys");
 const SCHEMA: &str = "schema";
+/// Set when the first key is made.
+const KEYS_MADE: &str = "keys_made";
 /// Of the file's pages, in bytes.
 const CACHE: usize = 16 << 20;
 
 /// What leads from each version of the schema to the next. Only ever added to.
-const MIGRATIONS: [Migration; 1] = [first_schema];
+const MIGRATIONS: [Migration; 2] = [first_schema, with_keys];
 
 type Migration = fn(&redb::WriteTransaction) -> Result<(), redb::Error>;
 
 fn first_schema(transaction: &redb::WriteTransaction) -> Result<(), redb::Error> {
     transaction.open_table(STATE)?;
+    Ok(())
+}
+
+fn with_keys(transaction: &redb::WriteTransaction) -> Result<(), redb::Error> {
+    transaction.open_table(KEYS)?;
     Ok(())
 }
 
@@ -124,6 +136,51 @@ impl Store {
         })?;
         *place = Some(database);
         Ok(())
+    }
+
+    /// The keys that were made at run time; `None` if none ever was.
+    ///
+    /// # Errors
+    /// They cannot be read: in words.
+    pub(crate) fn keys(&self) -> Result<Option<StoredKeys>, String> {
+        let fault = |error: String| format!("the store `{}` {error}", self.path.display());
+        let database = self.database();
+        let Some(database) = database.as_ref() else { return Err(fault("is closed".into())) };
+        let found = caught(|| {
+            let transaction = database.begin_read()?;
+            let made = transaction.open_table(META)?.get(KEYS_MADE)?.is_some();
+            let table = transaction.open_table(KEYS)?;
+            let rows = table.iter()?.map(|row| {
+                let (name, entry) = row?;
+                Ok((name.value().to_owned(), entry.value().to_vec()))
+            });
+            let rows = rows.collect::<Result<StoredKeys, redb::Error>>()?;
+            Ok(made.then_some(rows))
+        });
+        found.map_err(|error| fault(damaged(error)))
+    }
+
+    /// Keeps these keys, and no others.
+    ///
+    /// # Errors
+    /// The keys are as they were before: in words.
+    pub(crate) fn keep_keys(&self, keys: &StoredKeys) -> Result<(), String> {
+        let database = self.database();
+        let Some(database) = database.as_ref() else {
+            return Err("the store cannot be written at the moment".into());
+        };
+        caught(|| {
+            let transaction = database.begin_write()?;
+            {
+                transaction.open_table(META)?.insert(KEYS_MADE, 1)?;
+                let mut table = transaction.open_table(KEYS)?;
+                table.retain(|name, _| keys.contains_key(name))?;
+                for (name, entry) in keys {
+                    table.insert(name.as_str(), entry.as_slice())?;
+                }
+            }
+            Ok(transaction.commit()?)
+        })
     }
 
     fn database(&self) -> MutexGuard<'_, Option<Database>> {
@@ -348,6 +405,32 @@ mod tests {
             // A page that nothing uses may be damaged.
             assert!(found.is_err() || found == Ok(Some(router.snapshot())), "page {page}");
         }
+    }
+
+    #[test]
+    fn keys_are_kept_and_that_there_were_any() {
+        let scratch = Scratch::new("keys");
+        let store = Store::open(scratch.path()).unwrap();
+        assert_eq!(store.keys(), Ok(None));
+        let keys = StoredKeys::from([("a".into(), b"1".to_vec()), ("b".into(), b"2".to_vec())]);
+        store.keep_keys(&keys).unwrap();
+        assert_eq!(store.keys(), Ok(Some(keys)));
+        store.keep_keys(&StoredKeys::new()).unwrap();
+        assert_eq!(store.keys(), Ok(Some(StoredKeys::new())));
+    }
+
+    #[test]
+    fn a_store_of_the_first_schema_is_brought_up_to_date() {
+        let scratch = Scratch::new("old");
+        let database = Database::create(&scratch.0).unwrap();
+        let transaction = database.begin_write().unwrap();
+        first_schema(&transaction).unwrap();
+        transaction.open_table(META).unwrap().insert(SCHEMA, 1).unwrap();
+        transaction.commit().unwrap();
+        drop(database);
+        let store = Store::open(scratch.path()).unwrap();
+        store.keep_keys(&StoredKeys::new()).unwrap();
+        assert_eq!((store.keys(), store.snapshot()), (Ok(Some(StoredKeys::new())), Ok(None)));
     }
 
     #[test]

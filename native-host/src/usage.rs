@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::Record;
 use crate::gateway::Gateway;
+use crate::live::Live;
 use crate::rfc3339;
 
 /// One line of the usage log. What is not known, or does not apply, is null.
@@ -53,13 +54,14 @@ impl UsageRecord {
     /// The record of a call that has ended.
     pub(crate) fn of(
         gateway: &Gateway,
+        live: &Live,
         call: &Call,
         attempt: Option<&Attempt>,
         record: &Record,
         outcome: &Outcome,
     ) -> Self {
         let (usage, cost_nano_usd) = spent(outcome);
-        let catalog = &gateway.catalog;
+        let catalog = &live.catalog;
         let caller = call.request().caller;
         let (team, organisation) = caller.map_or((None, None), |caller| catalog.around(caller));
         let deployment = attempt.map(|attempt| catalog.deployment(attempt.deployment));
@@ -73,7 +75,7 @@ impl UsageRecord {
             organisation: organisation.map(owned),
             labels: record.labels.iter().cloned().collect(),
             model: call.request().model.clone(),
-            group: call.group().map(|group| gateway.group_name(Some(group)).to_string()),
+            group: call.group().map(|group| live.group_name(Some(group)).to_string()),
             deployment: deployment.map(|deployment| deployment.name.clone()),
             provider: deployment.map(|one| catalog.provider(one.provider).name.clone()),
             stream: call.request().stream,

@@ -14,6 +14,9 @@ use crate::catalog::Limits;
 pub struct Callers {
     /// The key whose rights a request without a key has; `None` rejects it.
     pub anonymous: Option<Reference>,
+    /// `anonymous: reject` stands in the document: then nobody is served without a key even if there
+    /// is none.
+    pub closed: bool,
     /// Organisations by name.
     pub organisations: Vec<(String, Caller)>,
     /// Teams by name.
@@ -96,8 +99,11 @@ impl Callers {
             let organisations = organisations.filter(|all| all.at_most(MOST_CALLERS));
             let teams = map.get("teams").filter(|teams| teams.at_most(MOST_CALLERS));
             let keys = map.get("keys").filter(|keys| keys.at_most(MOST_CALLERS));
+            let anonymous = map.get("anonymous");
+            let closed = |key: &Value<'_>| key.as_text().is_some_and(|word| word == "reject");
             Self {
-                anonymous: map.read("anonymous", |key| Reference::read_or(key, "reject")),
+                closed: anonymous.as_ref().is_some_and(closed),
+                anonymous: anonymous.and_then(|key| Reference::read_or(&key, "reject")),
                 organisations: organisations
                     .map(|all| all.named(|_, own| own.fields(Caller::read_fields)))
                     .unwrap_or_default(),

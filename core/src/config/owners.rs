@@ -41,7 +41,7 @@ pub(crate) fn owners(config: &Config, names: &Names<'_>) -> Owners {
     };
     let anonymous = match &callers.anonymous {
         Some(key) => Anonymous::As(key.name.clone()),
-        None if callers.keys.is_empty() => Anonymous::Open,
+        None if callers.keys.is_empty() && !callers.closed => Anonymous::Open,
         None => Anonymous::Reject,
     };
     Owners::new(all, callers.keys.iter().map(entry).collect(), anonymous)

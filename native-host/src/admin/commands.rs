@@ -8,7 +8,7 @@ use pointsman_core::{Capability, Catalog, DeploymentId, Needs, Notice, Request, 
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Answer, nowhere};
+use super::{Answer, keys, nowhere, parameter};
 use crate::gateway::Gateway;
 use crate::probe;
 use crate::stop::Phase;
@@ -18,7 +18,7 @@ pub(super) async fn obey(
     gateway: &Arc<Gateway>,
     method: &Method,
     steps: &[&str],
-    _query: &str,
+    query: &str,
     body: &[u8],
 ) -> Answer {
     match (method, steps) {
@@ -31,12 +31,32 @@ pub(super) async fn obey(
             })
         }
         (&Method::POST, ["deployments", name, verb]) => at_deployment(gateway, name, verb),
+        (&Method::POST, ["reload"]) => reload(gateway, query).await,
+        (_, ["keys", rest @ ..]) => match gateway.origin() {
+            // It waits for the disk.
+            Some(origin) => {
+                tokio::task::block_in_place(|| keys::obey(gateway, origin, method, rest, body))
+            }
+            None => nowhere(),
+        },
         (&Method::POST, ["explain"]) => explain(gateway, body),
         (&Method::POST, ["drain"]) => {
             gateway.stop.advance(Phase::Draining);
             Ok(json!({ "draining": true }))
         }
         _ => nowhere(),
+    }
+}
+
+/// Reads the config again. With `dry_run=true` it only says what would change.
+async fn reload(gateway: &Arc<Gateway>, query: &str) -> Answer {
+    let dry_run = parameter(query, "dry_run").is_some_and(|value| value == "true");
+    let gateway = Arc::clone(gateway);
+    let reloaded = tokio::task::spawn_blocking(move || gateway.reload(dry_run)).await;
+    match reloaded {
+        Ok(Ok(changes)) => Ok(json!({ "dry_run": dry_run, "changes": changes })),
+        Ok(Err(problem)) => Err((StatusCode::CONFLICT, problem)),
+        Err(error) => Err((StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
     }
 }
 

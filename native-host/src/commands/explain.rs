@@ -20,13 +20,21 @@ const MAX_BODY: u64 = 64 * 1024 * 1024;
 pub(crate) fn run(args: &ExplainArgs) -> ExitCode {
     match explain(args) {
         Ok((trace, config)) if args.json => {
-            let view = serde_json::json!({ "view": "operator", "config": config, "trace": trace });
+            let view = args.key.as_ref().map_or("operator", |_| "key");
+            let view = serde_json::json!({ "view": view, "config": config, "trace": trace });
             println!("{view:#}");
             ExitCode::SUCCESS
         }
         Ok((trace, config)) => {
             print!("{}", explanation::text(&trace));
-            println!("(the operator's view of {config}: without a key no caller's rules apply)");
+            match &args.key {
+                Some(key) => {
+                    println!("(as the key `{key}` of {config}, nothing spent or in flight)")
+                }
+                None => println!(
+                    "(the operator's view of {config}: without a key no caller's rules apply)"
+                ),
+            }
             ExitCode::SUCCESS
         }
         Err(problem) => failed(problem),
@@ -41,7 +49,12 @@ fn explain(args: &ExplainArgs) -> Result<(Trace, String), String> {
             "note: {count} keys of {name} are not built and have no part in this; see `check`"
         );
     }
-    let request = request(args)?;
+    let mut request = request(args)?;
+    if let Some(key) = &args.key {
+        let caller = loaded.catalog.caller_named(key);
+        let unknown = || format!("--key: {name} has no key of the name `{key}`");
+        request.caller = Some(caller.ok_or_else(unknown)?);
+    }
     let now = Clock::start().now();
     let router = Router::new(Arc::new(loaded.catalog), now);
     Ok((router.explain(&request, Seed(args.seed), now), name))

@@ -1,7 +1,9 @@
 //! `pointsman serve`
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +12,15 @@ use pointsman_core::{Config, Duty, Loaded, NotBuilt, Server, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
-use super::{failed, load, runtime, say};
+use super::{failed, listed, runtime, say};
 use crate::builtin;
 use crate::cli::{LogFormat, ServeArgs};
+use crate::document::Source;
 use crate::gateway::Gateway;
 use crate::journal::{self, Keeper};
-use crate::line::Line;
+use crate::live::{self, Live};
 use crate::pool::Connector;
+use crate::reload::Origin;
 use crate::server::{self, Door};
 use crate::stop::Phase;
 use crate::store_keeper::StoreKeeper;
@@ -36,12 +40,24 @@ pub(crate) fn run(args: &ServeArgs) -> ExitCode {
 struct Plan {
     loaded: Loaded,
     server: Server,
-    name: String,
-    built_in: bool,
+    source: Source,
+    path: Option<PathBuf>,
+    store: Option<Arc<store::Store>>,
 }
 
 fn plan(args: &ServeArgs) -> Result<Plan, String> {
-    let (loaded, name) = load(args.config.as_deref())?;
+    let source = Source::read(args.config.as_deref())?;
+    let mut loaded = source.load().map_err(|faults| listed(&source.name, &faults))?;
+    admissible(&loaded, &source.name)?;
+    let store = match &loaded.config.state.store {
+        Store::Embedded(path) => Some(Arc::new(store::Store::open(path)?)),
+        Store::Memory | Store::Redis { .. } => None,
+    };
+    let keys = store.as_ref().map(|store| store.keys()).transpose()?.flatten();
+    if let Some(keys) = keys {
+        loaded = source.load_with(Some(&keys)).map_err(|faults| listed(&source.name, &faults))?;
+        admissible(&loaded, &source.name)?;
+    }
     let mut server = loaded.config.server.clone();
     server.listen = args.listen.unwrap_or(server.listen);
     server.admin = args.admin.unwrap_or(server.admin);
@@ -51,18 +67,29 @@ fn plan(args: &ServeArgs) -> Result<Plan, String> {
             server.admin
         ));
     }
-    refuse_budgets_without_a_store(&loaded.config, &name)?;
-    refuse_what_is_not_built(&loaded, &name)?;
+    warn(&loaded);
+    Ok(Plan { loaded, server, source, path: args.config.clone(), store })
+}
+
+/// Whether a configuration may be served; what it relies on has to be there.
+///
+/// # Errors
+/// Says what is not.
+pub(crate) fn admissible(loaded: &Loaded, name: &str) -> Result<(), String> {
+    refuse_budgets_without_a_store(&loaded.config, name)?;
+    refuse_what_is_not_built(loaded, name)
+}
+
+fn warn(loaded: &Loaded) {
     for warning in &loaded.warnings {
         tracing::warn!(path = warning.path, "{}", warning.message);
     }
-    for note in not_built(&loaded) {
+    for note in not_built(loaded) {
         tracing::warn!(path = note.path, "not built: {}", note.instead);
     }
     for (_, path) in unfulfilled(&loaded.config) {
         tracing::warn!(path, "not built: this host does not act on it");
     }
-    Ok(Plan { loaded, server, name, built_in: args.config.is_none() })
 }
 
 /// Whoever relies on a restriction or a record must not be served without it.
@@ -126,10 +153,6 @@ fn refuse_budgets_without_a_store(config: &Config, name: &str) -> Result<(), Str
 }
 
 async fn serve(plan: Plan) -> Result<(), String> {
-    let connector = Connector::new();
-    let providers = plan.loaded.config.providers.iter();
-    let lines = providers.map(|provider| Line::new(provider, &connector));
-    let lines = lines.collect::<Result<Vec<_>, _>>()?;
     let api = server::bind(plan.server.listen).await?;
     let admin = server::bind(plan.server.admin).await?;
     let address = |listener: &tokio::net::TcpListener| {
@@ -138,20 +161,13 @@ async fn serve(plan: Plan) -> Result<(), String> {
     let (api_address, admin_address) = (address(&api)?, address(&admin)?);
     let mut signals = Signals::install()?;
     announce(&plan, api_address, admin_address);
-    let file = plan.loaded.config.state.journal.as_deref().map(journal::create).transpose()?;
-    let room = file.as_ref().map(|_| journal::ROOM);
-    let store = match &plan.loaded.config.state.store {
-        Store::Embedded(path) => Some(Arc::new(store::Store::open(path)?)),
-        Store::Memory | Store::Redis { .. } => None,
-    };
-    let state = store.as_ref().map(|store| store.snapshot()).transpose()?.flatten();
-    let catalog = Arc::new(plan.loaded.catalog);
-    let mut gateway = Gateway::new(catalog, lines, &plan.server, room, state.as_ref())?;
-    gateway.configure(&plan.loaded.config)?;
-    let gateway = Arc::new(gateway);
+    let drain = plan.server.drain;
+    let store = plan.store.clone();
+    let (gateway, file) = prepare(plan)?;
     let keeper = file.map(|file| Keeper::start(Arc::clone(&gateway), file));
     let store = store.map(|store| StoreKeeper::start(Arc::clone(&gateway), store));
     tokio::spawn(chores::run(Arc::clone(&gateway)));
+    tokio::spawn(reload_on_hangup(Arc::clone(&gateway))?);
     tokio::spawn(server::run(admin, Door::Admin, Arc::clone(&gateway)));
     let api = tokio::spawn(server::run(api, Door::Api, Arc::clone(&gateway)));
     tokio::select! {
@@ -159,9 +175,7 @@ async fn serve(plan: Plan) -> Result<(), String> {
         // An operator's command.
         () = gateway.stop.reached(Phase::Draining) => {}
     }
-    stop(&gateway, api, signals, plan.server.drain).await;
-    // A call's last words are written once its client has the answer.
-    let _ = tokio::time::timeout(CUTTING, gateway.at_rest()).await;
+    stop(&gateway, api, signals, drain).await;
     if let Some(log) = &gateway.usage_log {
         log.finish();
     }
@@ -174,13 +188,50 @@ async fn serve(plan: Plan) -> Result<(), String> {
     Ok(())
 }
 
-/// Drains, then cuts: when the time is over, or at the second signal.
-async fn stop(gateway: &Gateway, mut api: JoinHandle<()>, mut signals: Signals, drain: Duration) {
+/// The gateway, with what an earlier run left in the store; and the journal's file.
+fn prepare(plan: Plan) -> Result<(Arc<Gateway>, Option<File>), String> {
+    let Plan { loaded, server, source, path, store } = plan;
+    let connector = Connector::new();
+    let (lines, labels) =
+        (live::lines(&loaded.config, None, &connector)?, live::labels(&loaded.config)?);
+    let state = store.as_ref().map(|store| store.snapshot()).transpose()?.flatten();
+    let file = loaded.config.state.journal.as_deref().map(journal::create).transpose()?;
+    let room = file.as_ref().map(|_| journal::ROOM);
+    let usage_log = loaded.config.metering.usage_log.clone();
+    let live = Live::new(loaded.config, labels, Arc::new(loaded.catalog), lines, None);
+    let mut gateway = Gateway::new(live, &server, room, state.as_ref())?;
+    if let Some(usage_log) = usage_log {
+        gateway.meter(&usage_log)?;
+    }
+    gateway.comes_from(Origin::new(path, source, store, connector));
+    Ok((Arc::new(gateway), file))
+}
+
+/// Loads the config again at every SIGHUP.
+fn reload_on_hangup(gateway: Arc<Gateway>) -> Result<impl Future<Output = ()>, String> {
+    let hangup = signal(SignalKind::hangup());
+    let mut hangup = hangup.map_err(|error| format!("cannot listen for signals: {error}"))?;
+    Ok(async move {
+        while hangup.recv().await.is_some() {
+            let gateway = Arc::clone(&gateway);
+            // What came of it is in the log.
+            let _ = tokio::task::spawn_blocking(move || gateway.reload(false)).await;
+        }
+    })
+}
+
+/// Drains, then cuts: when the time is over, or at the second signal. A call may outlive its
+/// client's connection, and is waited for too.
+async fn stop(gateway: &Gateway, api: JoinHandle<()>, mut signals: Signals, drain: Duration) {
     let (in_flight, _) = gateway.open();
     tracing::info!(in_flight, drain_s = drain.as_secs(), "draining; once more cuts at once");
     gateway.stop.advance(Phase::Draining);
+    let mut ended = std::pin::pin!(async {
+        let _ = api.await;
+        gateway.at_rest().await;
+    });
     tokio::select! {
-        _ = &mut api => {
+        () = &mut ended => {
             tracing::info!("stopped");
             return;
         }
@@ -191,7 +242,7 @@ async fn stop(gateway: &Gateway, mut api: JoinHandle<()>, mut signals: Signals, 
     tracing::warn!(in_flight, "cutting what is still in flight");
     gateway.stop.advance(Phase::Cutting);
     // What does not end by then ends with the process.
-    let _ = tokio::time::timeout(CUTTING, api).await;
+    let _ = tokio::time::timeout(CUTTING, ended).await;
     tracing::info!("stopped");
 }
 
@@ -221,7 +272,7 @@ impl Signals {
 
 fn announce(plan: &Plan, api: SocketAddr, admin: SocketAddr) {
     let mut text = format!("listening on http://{api}\nadmin on http://{admin}: {ADMIN_PATHS}\n");
-    text += &format!("serving {}:\n", plan.name);
+    text += &format!("serving {}:\n", plan.source.name);
     let catalog = &plan.loaded.catalog;
     for (_, group) in catalog.groups() {
         let members = group.members.iter();
@@ -229,7 +280,7 @@ fn announce(plan: &Plan, api: SocketAddr, admin: SocketAddr) {
             members.map(|member| catalog.deployment(member.deployment).name.as_str()).collect();
         text += &format!("  {} -> {}\n", group.name, members.join(", "));
     }
-    if plan.built_in {
+    if plan.path.is_none() {
         let variables = builtin::variables();
         text += &format!("a provider's models are served if its key is set: {variables}\n");
     }

@@ -70,6 +70,13 @@ impl Bench {
         Self { api, admin, east, west, gateway, config: path }
     }
 
+    /// Replaces a text in the config's file.
+    pub(crate) fn edit(&self, from: &str, to: &str) {
+        let text = std::fs::read_to_string(&self.config).expect("the config");
+        assert!(text.contains(from), "{from}");
+        std::fs::write(&self.config, text.replace(from, to)).expect("room");
+    }
+
     /// Kills the gateway as a power failure would, and starts another with the same config.
     pub(crate) fn crash_and_restart(&mut self) {
         self.gateway.kill().expect("a child of ours");

@@ -64,6 +64,12 @@ fn the_example_is_checked_and_explained() {
         pointsman(&[&["explain", "--config", &example, "--model", "gpt-4o"], &large[..]].concat());
     let large = text(&large.stdout);
     assert!(large.contains("context_too_small"), "{large}");
+    let explain = ["explain", "--config", &example, "--model", "gpt-4o", "--key"];
+    let as_key = pointsman(&[&explain[..], &["growth-app"]].concat());
+    let as_key = text(&as_key.stdout);
+    assert!(as_key.contains("limit key growth-app requests"), "{as_key}");
+    let nobody = pointsman(&[&explain[..], &["nobody"]].concat());
+    assert_eq!(nobody.status.code(), Some(1));
 }
 
 #[test]

@@ -10,5 +10,6 @@ mod endings;
 mod failover;
 mod knobs;
 mod metering;
+mod reload;
 mod repeat;
 mod store;

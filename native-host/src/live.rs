@@ -1,0 +1,111 @@
+//! What a configuration gives to serve by. Replaced as a whole when another one is loaded; whoever
+//! has taken it keeps what belongs together.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use http::HeaderName;
+use pointsman_core::{Catalog, Commit, Config, DeploymentId, GroupId, ProviderId};
+
+use crate::line::Line;
+use crate::pool::Connector;
+
+/// The lines to providers, by name.
+pub(crate) type Lines = BTreeMap<String, Arc<Line>>;
+
+/// A configuration in force.
+#[derive(Debug)]
+pub(crate) struct Live {
+    /// The router's.
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) config: Config,
+    /// The request headers that go into usage records.
+    pub(crate) labels: Vec<HeaderName>,
+    lines: Lines,
+    by_provider: Vec<Option<Arc<Line>>>,
+    /// Names as metrics want them: made once, shared ever after.
+    deployments: Vec<Arc<str>>,
+    groups: Vec<Arc<str>>,
+    nobody: Arc<str>,
+}
+
+/// The lines to a configuration's providers. One that is as it was before keeps its connections.
+///
+/// # Errors
+/// An address is none; the text names the provider.
+pub(crate) fn lines(
+    config: &Config,
+    before: Option<&Live>,
+    connector: &Connector,
+) -> Result<Lines, String> {
+    let line = |provider: &pointsman_core::ProviderConfig| {
+        let same = before.filter(|live| live.config.provider(&provider.name) == Some(provider));
+        match same.and_then(|live| live.lines.get(&provider.name)) {
+            Some(line) => Ok(Arc::clone(line)),
+            None => Line::new(provider, connector).map(Arc::new),
+        }
+    };
+    config.providers.iter().map(|one| Ok((one.name.clone(), line(one)?))).collect()
+}
+
+/// The headers that go into usage records.
+///
+/// # Errors
+/// A label is no header; the text says which.
+pub(crate) fn labels(config: &Config) -> Result<Vec<HeaderName>, String> {
+    let name = |label: &String| {
+        let name = HeaderName::try_from(label.as_str());
+        name.map_err(|_| format!("metering.labels: `{label}` is not the name of a header"))
+    };
+    config.metering.labels.iter().map(name).collect()
+}
+
+impl Live {
+    /// A configuration with the router's catalog of it. Providers that are no longer configured keep
+    /// their lines: calls may still be under way there.
+    pub(crate) fn new(
+        config: Config,
+        labels: Vec<HeaderName>,
+        catalog: Arc<Catalog>,
+        mut lines: Lines,
+        before: Option<&Self>,
+    ) -> Self {
+        for (name, line) in before.iter().flat_map(|live| &live.lines) {
+            lines.entry(name.clone()).or_insert_with(|| Arc::clone(line));
+        }
+        let by_provider = catalog.providers().map(|(_, one)| lines.get(&one.name).cloned());
+        Self {
+            by_provider: by_provider.collect(),
+            deployments: catalog.deployments().map(|(_, one)| one.name.as_str().into()).collect(),
+            groups: catalog.groups().map(|(_, group)| group.name.as_str().into()).collect(),
+            nobody: "-".into(),
+            catalog,
+            config,
+            labels,
+            lines,
+        }
+    }
+
+    /// The line to a provider.
+    pub(crate) fn line(&self, provider: ProviderId) -> Option<&Arc<Line>> {
+        self.by_provider.get(provider.number() as usize)?.as_ref()
+    }
+
+    /// A deployment's name.
+    pub(crate) fn deployment_name(&self, id: DeploymentId) -> &Arc<str> {
+        self.deployments.get(id.number() as usize).unwrap_or(&self.nobody)
+    }
+
+    /// A group's name; `-` if there is none.
+    pub(crate) fn group_name(&self, id: Option<GroupId>) -> &Arc<str> {
+        let name = id.and_then(|id| self.groups.get(id.number() as usize));
+        name.unwrap_or(&self.nobody)
+    }
+
+    /// When an answer of a group counts as begun.
+    pub(crate) fn commit(&self, group: GroupId) -> Commit {
+        let own = self.config.groups.get(group.number() as usize);
+        let own = own.and_then(|group| group.policy.commit);
+        own.or(self.config.policy.commit).unwrap_or(Commit::FirstContent)
+    }
+}

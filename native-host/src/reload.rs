@@ -1,0 +1,177 @@
+//! Another configuration while calls run: from the file, or by a key that is made or revoked.
+//!
+//! Either all of it comes into force or nothing: while the new one has a fault the last good one
+//! stays. What is unchanged keeps its state and its connections. What only a start can change is named
+//! and stays as it was.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pointsman_core::{Config, Loaded};
+use serde::Serialize;
+
+use crate::commands::listed;
+use crate::commands::serve::admissible;
+use crate::document::Source;
+use crate::gateway::Gateway;
+use crate::live::{self, Live};
+use crate::pool::Connector;
+use crate::store::{Store, StoredKeys};
+
+/// Where configurations come from.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    path: Option<PathBuf>,
+    store: Option<Arc<Store>>,
+    connector: Connector,
+    /// The document in force. One change at a time.
+    source: Mutex<Source>,
+}
+
+/// What another configuration changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Changes {
+    /// Names with the section before them, such as `deployments.east`.
+    pub(crate) added: Vec<String>,
+    pub(crate) removed: Vec<String>,
+    /// Also whole sections, such as `policy`.
+    pub(crate) changed: Vec<String>,
+    /// Changed, and in force only after a restart.
+    pub(crate) needs_restart: Vec<String>,
+}
+
+impl Origin {
+    pub(crate) fn new(
+        path: Option<PathBuf>,
+        source: Source,
+        store: Option<Arc<Store>>,
+        connector: Connector,
+    ) -> Self {
+        Self { path, store, connector, source: Mutex::new(source) }
+    }
+
+    /// The store, if there is one: where keys are made.
+    pub(crate) fn store(&self) -> Option<&Arc<Store>> {
+        self.store.as_ref()
+    }
+
+    /// Reads the file again and puts what it says in force; `dry_run` only says what would change.
+    ///
+    /// # Errors
+    /// Every fault of it; then nothing has changed.
+    pub(crate) fn reload(&self, gateway: &Gateway, dry_run: bool) -> Result<Changes, String> {
+        let mut source = self.source();
+        let new = Source::read(self.path.as_deref())?;
+        let keys = self.store.as_ref().map(|store| store.keys()).transpose()?.flatten();
+        let changes = self.put_in_force(gateway, &new, keys.as_ref(), dry_run)?;
+        if !dry_run {
+            *source = new;
+        }
+        Ok(changes)
+    }
+
+    /// Changes the keys of the store by `edit`, and puts them in force.
+    ///
+    /// # Errors
+    /// There is no store, or a fault of the keys or of writing them; then nothing has changed.
+    pub(crate) fn change_keys(
+        &self,
+        gateway: &Gateway,
+        edit: impl FnOnce(&mut StoredKeys) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let Some(store) = &self.store else {
+            return Err("keys can be made only with `state.store: { embedded: PATH }`".into());
+        };
+        let source = self.source();
+        let before = store.keys()?;
+        let mut keys = before.clone().unwrap_or_default();
+        edit(&mut keys)?;
+        // Nobody gets a key that a restart would not know.
+        self.put_in_force(gateway, &source, Some(&keys), true)?;
+        store.keep_keys(&keys)?;
+        self.put_in_force(gateway, &source, Some(&keys), false).map(|_| ())
+    }
+
+    fn put_in_force(
+        &self,
+        gateway: &Gateway,
+        source: &Source,
+        keys: Option<&StoredKeys>,
+        dry_run: bool,
+    ) -> Result<Changes, String> {
+        let loaded = source.load_with(keys).map_err(|faults| listed(&source.name, &faults))?;
+        admissible(&loaded, &source.name)?;
+        let before = gateway.live();
+        let lines = live::lines(&loaded.config, Some(&before), &self.connector)?;
+        let labels = live::labels(&loaded.config)?;
+        let changes = changes(&before, &loaded);
+        if !dry_run {
+            gateway.replace(loaded, labels, lines);
+        }
+        Ok(changes)
+    }
+
+    fn source(&self) -> MutexGuard<'_, Source> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn changes(before: &Live, after: &Loaded) -> Changes {
+    let (old, new): (&Config, &Config) = (&before.config, &after.config);
+    let mut changes = Changes::default();
+    changes.entries("providers", &old.providers, &new.providers, |one| &one.name);
+    changes.entries("deployments", &old.deployments, &new.deployments, |one| &one.name);
+    changes.entries("groups", &old.groups, &new.groups, |one| &one.name);
+    changes.entries("aliases", &old.aliases, &new.aliases, |one| &one.name);
+    changes.entries("routes", &old.routes, &new.routes, |one| &one.name);
+    let (own, others) = (&old.callers, &new.callers);
+    changes.entries("callers.organisations", &own.organisations, &others.organisations, |o| &o.0);
+    changes.entries("callers.teams", &own.teams, &others.teams, |one| &one.0);
+    changes.entries("callers.keys", &own.keys, &others.keys, |one| &one.0);
+    let anonymous =
+        (own.anonymous.as_ref(), own.closed) != (others.anonymous.as_ref(), others.closed);
+    for (differs, name) in [
+        (anonymous, "callers.anonymous"),
+        (old.default_fallbacks != new.default_fallbacks, "default_fallbacks"),
+        (old.unmatched != new.unmatched, "unmatched"),
+        (old.policy != new.policy, "policy"),
+        (old.limits != new.limits, "limits"),
+        (old.metering.labels != new.metering.labels, "metering.labels"),
+    ] {
+        if differs {
+            changes.changed.push(name.to_owned());
+        }
+    }
+    for (differs, name) in [
+        (old.server != new.server, "server"),
+        (old.state != new.state, "state"),
+        (old.metering.usage_log != new.metering.usage_log, "metering.usage_log"),
+    ] {
+        if differs {
+            changes.needs_restart.push(name.to_owned());
+        }
+    }
+    changes
+}
+
+impl Changes {
+    fn entries<T: PartialEq>(
+        &mut self,
+        section: &str,
+        old: &[T],
+        new: &[T],
+        name: impl Fn(&T) -> &String,
+    ) {
+        let find = |all: &[T], wanted: &String| all.iter().position(|one| name(one) == wanted);
+        let path = |one: &T| format!("{section}.{}", name(one));
+        for one in new {
+            match find(old, name(one)) {
+                None => self.added.push(path(one)),
+                Some(at) if old[at] != *one => self.changed.push(path(one)),
+                Some(_) => {}
+            }
+        }
+        let gone = old.iter().filter(|one| find(new, name(one)).is_none());
+        self.removed.extend(gone.map(path));
+    }
+}

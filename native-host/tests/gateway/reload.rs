@@ -1,0 +1,139 @@
+//! Another config, and other keys, while calls run.
+
+use std::path::PathBuf;
+
+use super::bench::{
+    Bench, Reply, chat_request, get, post, read_to_end, scratch_file, send, send_until,
+    with_headers,
+};
+
+const SLOW: &str = "ok: { first_token: 50ms, per_token: 40ms, output_tokens: 40 }";
+/// As it stands in the bench's config.
+const MEMBERS: &str = "solo: { members: [ east ] }";
+
+async fn reload(bench: &Bench, query: &str) -> Reply {
+    send(bench.admin, &post(&format!("/reload{query}"), "")).await
+}
+
+#[tokio::test]
+async fn a_reload_changes_what_is_new_and_streams_go_on() {
+    let bench = Bench::new(SLOW, "ok: {}").await;
+    let (client, raw) = send_until(bench.api, &chat_request("solo", true), "Hello").await;
+    bench.edit(MEMBERS, "renamed: { members: [ west ] }");
+    let dry = reload(&bench, "?dry_run=true").await.json();
+    assert_eq!(dry["changes"]["added"], serde_json::json!(["groups.renamed"]), "{dry}");
+    assert_eq!(dry["changes"]["removed"], serde_json::json!(["groups.solo"]), "{dry}");
+    assert_eq!(bench.chat("renamed", false).await.status, 404, "nothing has changed");
+
+    assert_eq!(reload(&bench, "").await.status, 200);
+    assert_eq!(bench.chat("renamed", false).await.by(), Some("west"));
+    assert_eq!(bench.chat("solo", false).await.status, 404);
+    let reply = read_to_end(client, raw).await;
+    assert!(reply.is_whole_stream() && reply.by() == Some("east"), "{reply:?}");
+    bench.until_at_rest().await;
+    let records = get(bench.admin, "/decisions").await.json();
+    let first = records.as_array().expect("a list").iter().find(|one| one["decision"] == 1);
+    assert_eq!(first.expect("it is kept")["group"], "solo", "named as it was then");
+}
+
+#[tokio::test]
+async fn a_config_with_a_fault_changes_nothing() {
+    let bench = Bench::new("ok: {}", "ok: {}").await;
+    bench.edit(MEMBERS, "solo: { members: [ nobody ] }");
+    let refused = reload(&bench, "").await;
+    assert_eq!(refused.status, 409, "{refused:?}");
+    assert!(refused.body.contains("groups.solo.members[0]"), "{refused:?}");
+    assert_eq!(bench.chat("solo", false).await.by(), Some("east"));
+    let page = get(bench.admin, "/metrics").await.body;
+    assert!(page.contains(r#"pointsman_reloads_total{result="failed"} 1"#), "{page}");
+    // A budget needs a store, on a reload too.
+    bench.edit("members: [ nobody ]", "members: [ east ]");
+    bench.edit(
+        "\npolicy:",
+        "\ncallers: { teams: { t: { budget: { usd: 1, per: day } } } }\npolicy:",
+    );
+    assert!(reload(&bench, "").await.body.contains("a budget needs a store"));
+}
+
+#[tokio::test]
+async fn a_hangup_reloads_and_what_is_unchanged_keeps_its_state() {
+    let bench = Bench::new("fail: { status: 429, retry_after: 300s }", "ok: {}").await;
+    assert_eq!(bench.chat("g", false).await.by(), Some("west"));
+    bench.edit(MEMBERS, "added: { members: [ west ] }");
+    bench.signal("HUP");
+    while bench.chat("added", false).await.status != 200 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let deployments = get(bench.admin, "/deployments").await.json();
+    assert_eq!(deployments[0]["gate"], "throttled", "{deployments}");
+}
+
+/// A gateway whose store is new, and the path of that.
+async fn stored() -> (Bench, PathBuf) {
+    let store = scratch_file("");
+    std::fs::remove_file(&store).expect("it was made");
+    let state = format!("state: {{ store: {{ embedded: {} }} }}\n", store.display());
+    (Bench::with("ok: {}", "ok: {}", &state).await, store)
+}
+
+async fn as_key(bench: &Bench, key: &str, model: &str) -> u16 {
+    let headers = format!("authorization: Bearer {key}\r\n");
+    send(bench.api, &with_headers(&chat_request(model, false), &headers)).await.status
+}
+
+async fn command(bench: &Bench, method: &str, path: &str, body: &str) -> Reply {
+    send(bench.admin, &post(path, body).replacen("POST", method, 1)).await
+}
+
+#[tokio::test]
+async fn keys_are_made_rotated_and_revoked_and_survive_a_restart() {
+    let (mut bench, store) = stored().await;
+    assert_eq!(bench.chat("g", false).await.status, 200, "open, as no key is configured");
+    let made = command(&bench, "POST", "/keys", r#"{ "name": "app", "groups": ["g"] }"#).await;
+    assert_eq!(made.status, 200, "{made:?}");
+    let first = made.json()["key"].as_str().expect("a key").to_owned();
+    assert_eq!(bench.chat("g", false).await.status, 401, "closed by the first key");
+    assert_eq!(
+        (as_key(&bench, &first, "g").await, as_key(&bench, &first, "solo").await),
+        (200, 403)
+    );
+
+    bench.signal("TERM");
+    bench.restart();
+    assert_eq!(as_key(&bench, &first, "g").await, 200);
+    let rotated = command(&bench, "POST", "/keys/app/rotate", "").await;
+    let second = rotated.json()["key"].as_str().expect("a key").to_owned();
+    assert_eq!((as_key(&bench, &first, "g").await, as_key(&bench, &second, "g").await), (401, 200));
+    let list = get(bench.admin, "/keys").await;
+    assert!(list.body.contains("\"store\"") && !list.body.contains(&second), "{list:?}");
+
+    assert_eq!(command(&bench, "DELETE", "/keys/app", "").await.status, 200);
+    assert_eq!(as_key(&bench, &second, "g").await, 401);
+    assert_eq!(bench.chat("g", false).await.status, 401, "the last key does not open the door");
+    bench.signal("TERM");
+    bench.restart();
+    assert_eq!(bench.chat("g", false).await.status, 401);
+    std::fs::remove_file(store).expect("a store");
+}
+
+#[tokio::test]
+async fn a_key_with_a_fault_is_not_made() {
+    let (bench, store) = stored().await;
+    for (body, status, part) in [
+        (r#"{ "name": "a", "groups": ["nobody"] }"#, 409, "callers.keys.a.groups[0]"),
+        (r#"{ "name": "a", "limit": 3 }"#, 409, "did you mean `limits`?"),
+        (r#"{ "name": "" }"#, 400, "`name`"),
+        (r#"{ "name": "a", "sha256": "00" }"#, 400, "sha256"),
+        ("[]", 400, "the body"),
+    ] {
+        let reply = command(&bench, "POST", "/keys", body).await;
+        assert_eq!(reply.status, status, "{body}: {reply:?}");
+        assert!(reply.body.contains(part), "{body}: {reply:?}");
+    }
+    assert_eq!(command(&bench, "DELETE", "/keys/a", "").await.status, 409);
+    assert_eq!(bench.chat("g", false).await.status, 200, "nothing has changed");
+    std::fs::remove_file(store).expect("a store");
+    let without = Bench::new("ok: {}", "ok: {}").await;
+    let reply = command(&without, "POST", "/keys", r#"{ "name": "a" }"#).await;
+    assert!(reply.status == 409 && reply.body.contains("state.store"), "{reply:?}");
+}
