@@ -34,6 +34,8 @@ pub(crate) use read_messages::is_arguments;
 pub(crate) use read_parts::{read_audio, read_cache};
 pub(crate) use read_request::read_request;
 pub(crate) use read_tools::read_mode;
+#[cfg(test)]
+pub(crate) use tests::transcripts::events as transcript;
 pub(crate) use usage::read_usage;
 pub(crate) use write_answer::write_answer;
 pub(crate) use write_events::EventWriter;

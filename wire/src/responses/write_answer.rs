@@ -114,5 +114,6 @@ pub(super) fn logprobs_text(logprobs: &[Logprob<'_>]) -> String {
     let mut out = Vec::new();
     list(&mut out, |l| write_logprobs(l, logprobs));
     let text = String::from_utf8(out).unwrap_or_default();
-    text.trim_start_matches('[').trim_end_matches(']').to_owned()
+    let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    inside.unwrap_or_default().to_owned()
 }

@@ -4,3 +4,4 @@ mod answer;
 mod events;
 mod request;
 mod round_trip;
+pub(crate) mod transcripts;

@@ -4,3 +4,4 @@ mod answer;
 mod events;
 mod exchange;
 mod request;
+mod transcripts;
