@@ -40,6 +40,11 @@ enum Command {
     #[command(subcommand)]
     Keys(KeysCommand),
     /// Run an upstream that speaks every provider's protocol and misbehaves as told
+    ///
+    /// It answers on the paths of OpenAI, Azure, Anthropic, Gemini and Bedrock, all at once. A user
+    /// who says "use the tool" (or "the tools") gets it called. `POST /script` replaces the fault
+    /// script, `GET /seen` counts what came, `GET /seen/requests` shows the heads of the last
+    /// requests, and `GET /seen/body/N` the exact body of one, the last being 0.
     Mock(MockArgs),
 }
 

@@ -1,6 +1,5 @@
 """Real clients straight in front of `pointsman mock`: what it says is what they take for a provider."""
 
-import io
 import json
 import unittest
 import urllib.request
@@ -11,6 +10,7 @@ import openai
 import cases
 import converse
 import langchain_speakers
+import others
 import rig
 import speakers
 
@@ -100,49 +100,17 @@ class Limits(unittest.TestCase):
         self.assertEqual(error.response["Error"]["Code"], "ThrottlingException")
 
 
-class Others(unittest.TestCase):
-    """What is no conversation."""
+class Others(others.Others, unittest.TestCase):
+    def setUp(self):
+        mock = rig.Mock(self, "east", cases.SCRIPT)
+        self.connect(mock, mock.address, "m", "m")
 
+
+class ModelsAndCounts(unittest.TestCase):
     def setUp(self):
         self.mock = rig.Mock(self, "east", cases.SCRIPT)
-        self.client = openai.OpenAI(
-            api_key="any", base_url=f"{self.mock.address}/v1", max_retries=0
-        )
+        self.client = openai.OpenAI(api_key="any", base_url=f"{self.mock.address}/v1")
         self.addCleanup(self.client.close)
-
-    def test_a_completion_of_old(self):
-        for stream in (False, True):
-            answer = self.client.completions.create(model="m", prompt="Hello?", stream=stream)
-            chunks = answer if stream else [answer]
-            text = "".join(chunk.choices[0].text for chunk in chunks)
-            self.assertEqual(text, "Hello from east.")
-
-    def test_embeddings_in_both_encodings(self):
-        for encoding in ("float", "base64"):
-            answer = self.client.embeddings.create(
-                model="m", input=["a", "b"], encoding_format=encoding
-            )
-            self.assertEqual(len(answer.data), 2)
-        packed = self.client.embeddings.create(model="m", input="a")
-        self.assertEqual(packed.data[0].embedding, [-0.5, 0.25, 1.0])
-
-    def test_images(self):
-        answer = self.client.images.generate(model="m", prompt="A cat.", n=2)
-        self.assertEqual(len(answer.data), 2)
-        edited = self.client.images.edit(model="m", image=io.BytesIO(speakers.PIXEL), prompt="A dog.")
-        self.assertTrue(edited.data[0].b64_json)
-
-    def test_sound(self):
-        sound = self.client.audio.speech.create(model="m", voice="alloy", input="Hello.").read()
-        self.assertTrue(sound.startswith(b"ID3"))
-        heard = self.client.audio.transcriptions.create(model="whisper", file=("a.mp3", sound))
-        self.assertEqual(heard.text, f"Hello from east. {len(sound)} bytes of sound.")
-        self.assertEqual(self.mock.seen()["last_model"], "whisper")
-        self.assertIn(sound, self.mock.body())
-
-    def test_moderations(self):
-        answer = self.client.moderations.create(model="m", input=["peace", "violence"])
-        self.assertEqual([result.flagged for result in answer.results], [False, True])
 
     def test_models(self):
         self.assertEqual([model.id for model in self.client.models.list()], ["east"])
@@ -163,16 +131,6 @@ class Others(unittest.TestCase):
         self.addCleanup(gemini.close)
         counted = gemini.client.models.count_tokens(model="m", contents="Hello?")
         self.assertGreater(counted.total_tokens, 0)
-
-    def test_rerank(self):
-        body = {"model": "m", "query": "q", "documents": ["a", "b", "c"], "top_n": 2}
-        request = urllib.request.Request(
-            f"{self.mock.address}/v1/rerank", json.dumps(body).encode(),
-            {"content-type": "application/json"},
-        )
-        with urllib.request.urlopen(request) as answer:
-            results = json.load(answer)["results"]
-        self.assertEqual([result["index"] for result in results], [2, 1])
 
 
 class Gemini(unittest.TestCase):
