@@ -274,14 +274,45 @@ fn a_reload_keeps_levels_and_spending() {
 
 #[test]
 fn a_soft_limit_is_told_once() {
-    let mut router = router(&key(r#""budget": { "usd": 0.01, "per": "day", "soft": "30%" }"#));
-    let mut told = 0;
-    for n in 0..5 {
-        let (mut call, _) = begin(&mut router, "g", n);
-        let _ = complete(&mut router, &mut call, 900, n);
-        told += router.drain_alerts().len();
+    let soft = r#""budget": { "usd": 0.01, "per": "day", "soft": "30%" }"#;
+    for (owner, callers) in each_owner(soft) {
+        let mut router = router(&config(&callers));
+        let mut told = Vec::new();
+        for n in 0..5 {
+            let (mut call, _) = begin(&mut router, "g", n);
+            let _ = complete(&mut router, &mut call, 900, n);
+            told.extend(router.drain_alerts());
+        }
+        let whose: Vec<&str> = told.iter().map(|alert| alert.owner.as_str()).collect();
+        assert_eq!(whose, [owner]);
     }
-    assert_eq!(told, 1);
+}
+
+#[test]
+fn trust_is_given_by_the_key_or_by_what_is_around_it() {
+    for (owner, callers) in each_owner(r#""trusted": true"#) {
+        let router = router(&config(&callers));
+        assert!(router.catalog().trusts(router.catalog().caller_named("k")), "{owner}");
+    }
+    let router = router(&key(r#""trusted": false"#));
+    assert!(!router.catalog().trusts(router.catalog().caller_named("k")));
+}
+
+/// The same keys on the key, its team and its organisation in turn, with the owner's name.
+fn each_owner(more: &str) -> [(&'static str, String); 3] {
+    let callers = |organisation: &str, team: &str, key: &str| {
+        format!(
+            r#"{{ "organisations": {{ "o": {{ {organisation} }} }},
+                  "teams": {{ "t": {{ "organisation": "o"{team} }} }},
+                  "keys": {{ "k": {{ "sha256": "{HASH}", "team": "t"{key} }} }} }}"#
+        )
+    };
+    let after = format!(", {more}");
+    [
+        ("key k", callers("", "", &after)),
+        ("team t", callers("", &after, "")),
+        ("organisation o", callers(more, "", "")),
+    ]
 }
 
 #[test]

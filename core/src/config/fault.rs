@@ -103,6 +103,9 @@ impl Place {
 pub(crate) struct Faults {
     found: RefCell<Vec<(Vec<usize>, ConfigFault)>>,
     dropped: Cell<usize>,
+    /// The path of every key that may stand in a map that was read.
+    #[cfg(test)]
+    pub(super) known: RefCell<std::collections::BTreeSet<String>>,
 }
 
 impl Faults {

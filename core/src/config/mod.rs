@@ -28,6 +28,7 @@ mod document;
 mod duties;
 mod fault;
 mod group;
+mod idle;
 mod names;
 mod not_built;
 mod owners;

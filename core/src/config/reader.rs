@@ -369,6 +369,10 @@ impl<'n> Fields<'n> {
     }
 
     fn report_unknown(&self) {
+        #[cfg(test)]
+        for key in &self.asked {
+            self.faults.known.borrow_mut().insert(self.place.absent(key).path().to_owned());
+        }
         for ((position, (name, _)), known) in self.entries.iter().enumerate().zip(&self.known) {
             if !known {
                 let place = self.place.key(name.clone(), position);

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::document::Config;
 use super::fault::shown;
 use super::group::{GroupConfig, override_strategy};
-use crate::catalog::{Catalog, Group, Limits, Strategy};
+use super::idle;
+use crate::catalog::{Catalog, Group, Strategy};
 use crate::id::ProviderId;
 use crate::route_rules::Rule;
 
@@ -15,8 +16,8 @@ pub struct ConfigWarning {
     /// Where.
     pub path: String,
     /// Its name: `provider_blocked`, `unused_deployment`, `all_drained`, `weight_ignored`,
-    /// `order_missing`, `unpriced`, `unreachable_route`, `idle_route`, `bad_override` or
-    /// `idle_batch_reserve`.
+    /// `order_missing`, `unpriced`, `unreachable_route`, `idle_route`, `bad_override`,
+    /// `idle_batch_reserve`, `unused_provider`, `unused_team`, `unused_organisation` or `no_effect`.
     pub name: &'static str,
     /// What follows from it.
     pub message: String,
@@ -62,33 +63,8 @@ pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning>
     }
     about_routes(config, catalog, &mut all);
     about_callers(config, &mut all);
-    about_batch_reserves(config, &mut all);
+    all.extend(idle::warnings(config, catalog));
     all
-}
-
-fn about_batch_reserves(config: &Config, all: &mut Vec<ConfigWarning>) {
-    let mut look = |path: &dyn Fn() -> String, limits: &Limits| {
-        let alone = Limits { batch_reserve_ppm: limits.batch_reserve_ppm, ..Limits::default() };
-        if limits.batch_reserve_ppm != 0 && *limits == alone {
-            let message = "there is no limit beside it to be a share of".to_owned();
-            all.push(ConfigWarning { path: path(), name: "idle_batch_reserve", message });
-        }
-    };
-    look(&|| "limits.batch_reserve".to_owned(), &config.limits);
-    let providers = config.providers.iter().map(|own| (&own.place, &own.limits));
-    let deployments = config.deployments.iter().map(|own| (&own.place, &own.limits));
-    for (place, limits) in providers.chain(deployments) {
-        look(&|| format!("{}.limits.batch_reserve", place.path()), limits);
-    }
-    let callers = &config.callers;
-    let around = [("organisations", &callers.organisations), ("teams", &callers.teams)];
-    let around = around
-        .into_iter()
-        .flat_map(|(section, all)| all.iter().map(move |(name, own)| (section, name, &own.limits)));
-    let keys = callers.keys.iter().map(|(name, key)| ("keys", name, &key.caller.limits));
-    for (section, name, limits) in around.chain(keys) {
-        look(&|| format!("callers.{section}.{}.limits.batch_reserve", shown(name)), limits);
-    }
 }
 
 fn about_prices(

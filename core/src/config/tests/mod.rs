@@ -6,6 +6,7 @@ use crate::Catalog;
 mod catalog;
 mod example;
 mod faults;
+mod keys;
 mod random;
 mod warnings;
 

@@ -4,7 +4,7 @@ use super::scripted;
 use crate::config::Loaded;
 
 /// A document in the scenarios' short form, and its only warning with the path.
-const SCRIPTED: [(&str, &str, &str); 14] = [
+const SCRIPTED: &[(&str, &str, &str)] = &[
     (
         "deployments: { spare: {} }, groups: { g: { members: [ { id: a } ] } }",
         "unused_deployment",
@@ -33,7 +33,7 @@ const SCRIPTED: [(&str, &str, &str); 14] = [
         "routes[0]",
     ),
     (
-        "callers: { teams: { t: { strategy: host } } }, groups: { g: { members: [ { id: a } ] } }",
+        "callers: { teams: { t: { strategy: host } }, keys: { k: { sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae, team: t } } }, groups: { g: { members: [ { id: a } ] } }",
         "bad_override",
         "callers.teams.t.strategy",
     ),
@@ -43,7 +43,7 @@ const SCRIPTED: [(&str, &str, &str); 14] = [
         "limits.batch_reserve",
     ),
     (
-        "providers: { p: { protocol: mock, limits: { batch_reserve: 35% } } }, groups: { g: { members: [ { id: a } ] } }",
+        "providers: { p: { protocol: mock, limits: { batch_reserve: 35% } } }, groups: { g: { members: [ { id: a, provider: p } ] } }",
         "idle_batch_reserve",
         "providers.p.limits.batch_reserve",
     ),
@@ -53,12 +53,12 @@ const SCRIPTED: [(&str, &str, &str); 14] = [
         "groups.g.members[0].limits.batch_reserve",
     ),
     (
-        "callers: { organisations: { o: { limits: { batch_reserve: 35% } } } }, groups: { g: { members: [ { id: a } ] } }",
+        "callers: { organisations: { o: { limits: { batch_reserve: 35% } } }, teams: { t: { organisation: o } }, keys: { k: { sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae, team: t } } }, groups: { g: { members: [ { id: a } ] } }",
         "idle_batch_reserve",
         "callers.organisations.o.limits.batch_reserve",
     ),
     (
-        "callers: { teams: { t: { limits: { batch_reserve: 35% } } } }, groups: { g: { members: [ { id: a } ] } }",
+        "callers: { teams: { t: { limits: { batch_reserve: 35% } } }, keys: { k: { sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae, team: t } } }, groups: { g: { members: [ { id: a } ] } }",
         "idle_batch_reserve",
         "callers.teams.t.limits.batch_reserve",
     ),
@@ -67,11 +67,67 @@ const SCRIPTED: [(&str, &str, &str); 14] = [
         "idle_batch_reserve",
         "callers.keys.k.limits.batch_reserve",
     ),
+    (
+        "providers: { p: { protocol: mock } }, groups: { g: { members: [ { id: a } ] } }",
+        "unused_provider",
+        "providers.p",
+    ),
+    (
+        "callers: { teams: { t: {} } }, groups: { g: { members: [ { id: a } ] } }",
+        "unused_team",
+        "callers.teams.t",
+    ),
+    (
+        "callers: { organisations: { o: {} } }, groups: { g: { members: [ { id: a } ] } }",
+        "unused_organisation",
+        "callers.organisations.o",
+    ),
+    (
+        "callers: { keys: { k: { sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae, budget: { usd: 1, per: day } } } }, groups: { g: { members: [ { id: a } ] } }",
+        "unpriced",
+        "callers.keys.k",
+    ),
+    ("groups: { g: { strategy: cost, members: [ { id: a } ] } }", "unpriced", "groups.g.strategy"),
+    (
+        "groups: { g: { members: [ { id: a, counting: openai } ] } }",
+        "no_effect",
+        "groups.g.members[0].counting",
+    ),
+    (
+        "groups: { g: { wait: { max: 0s, queue: 5 }, members: [ { id: a } ] } }",
+        "no_effect",
+        "groups.g.wait.queue",
+    ),
+    (
+        "groups: { g: { max_fallbacks: 0, fallbacks: [h], members: [ { id: a } ] }, h: { members: [a] } }",
+        "no_effect",
+        "groups.g.fallbacks",
+    ),
+    (
+        "default_fallbacks: [h], groups: { g: { fallbacks: [], members: [ { id: a } ] }, h: { fallbacks: [], members: [a] } }",
+        "no_effect",
+        "default_fallbacks",
+    ),
+    (
+        "groups: { g: { retry: { retries: 4 }, members: [ { id: a } ] } }",
+        "no_effect",
+        "groups.g.retry.retries",
+    ),
+    (
+        "groups: { g: { retry: { per_kind: { server: 5 } }, members: [ { id: a } ] } }",
+        "no_effect",
+        "groups.g.retry.per_kind.server",
+    ),
+    (
+        "policy: { retry: { retries: 4 } }, groups: { g: { members: [ { id: a } ] } }",
+        "no_effect",
+        "policy.retry.retries",
+    ),
 ];
 
 #[test]
 fn each_warning_has_its_name_and_its_place() {
-    for (yaml, name, path) in SCRIPTED {
+    for &(yaml, name, path) in SCRIPTED {
         assert_eq!(
             warnings(scripted(&format!("{{ {yaml} }}"))),
             [(name, path.to_owned())],
