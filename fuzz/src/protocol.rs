@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use pointsman_core::{Protocol, Timestamp};
-use pointsman_wire::{AnswerHeaders, Endpoint, Expected, Question, Stamp, Target, estimate_tokens};
+use pointsman_wire::{
+    AnswerHeaders, ClientHeaders, Endpoint, Expected, Question, Stamp, Target, estimate_tokens,
+};
 
 use crate::translation::relayed;
 
@@ -14,12 +16,12 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 /// A request is refused, or is JSON; what is sent in its place says the same under the other name.
 pub fn chat(data: &[u8]) {
-    let Ok(chat) = Question::read(Endpoint::Chat, data) else { return };
+    let Ok(chat) = Question::read(Endpoint::Chat, ClientHeaders::default(), data) else { return };
     assert!(is_json(data), "what is no JSON was let through");
     let prepared = chat.prepare(data, &TARGET, STAMP, NOW).expect("the same protocol");
     let sent = prepared.body.to_vec(data);
     assert_eq!(sent.len(), prepared.body.len(), "the length is that of another body");
-    let again = Question::read(Endpoint::Chat, &sent);
+    let again = Question::read(Endpoint::Chat, ClientHeaders::default(), &sent);
     let again = again.unwrap_or_else(|fault| panic!("the provider refuses: {fault:?}"));
     assert_eq!(again.facts.model, TARGET.model);
     let facts = pointsman_core::Request { model: chat.facts.model.clone(), ..again.facts };
@@ -43,7 +45,8 @@ pub fn relay(data: &[u8]) {
 }
 
 fn expected(body: &[u8]) -> Expected {
-    let chat = Question::read(Endpoint::Chat, body).expect("a sound request");
+    let chat =
+        Question::read(Endpoint::Chat, ClientHeaders::default(), body).expect("a sound request");
     chat.prepare(body, &TARGET, STAMP, NOW).expect("the same protocol").expected
 }
 

@@ -1,7 +1,9 @@
 //! Every protocol of clients in front of every protocol of providers.
 
 use pointsman_core::{Protocol, Timestamp};
-use pointsman_wire::{AnswerHeaders, Endpoint, Expected, Progress, Question, Stamp, Target};
+use pointsman_wire::{
+    AnswerHeaders, ClientHeaders, Endpoint, Expected, Progress, Question, Stamp, Target,
+};
 
 use crate::protocol::is_json;
 
@@ -22,7 +24,7 @@ const fn target(protocol: Protocol) -> Target<'static> {
 /// A request is sent on as JSON, or what it is refused with is JSON.
 pub fn translate(data: &[u8]) {
     for client in CLIENTS {
-        let Ok(question) = Question::read(client, data) else { continue };
+        let Ok(question) = Question::read(client, ClientHeaders::default(), data) else { continue };
         for provider in PROVIDERS {
             match question.prepare(data, &target(provider), STAMP, NOW) {
                 Ok(prepared) => {
@@ -64,7 +66,8 @@ pub fn answers(data: &[u8]) {
 fn pairs() -> impl Iterator<Item = Expected> {
     CLIENTS.into_iter().flat_map(|client| {
         let asked = if client == Endpoint::Responses { ASKED_RESPONSES } else { ASKED };
-        let question = Question::read(client, asked).expect("a sound request");
+        let question =
+            Question::read(client, ClientHeaders::default(), asked).expect("a sound request");
         PROVIDERS.map(|provider| {
             let prepared = question.prepare(asked, &target(provider), STAMP, NOW);
             prepared.expect("a request that every protocol can say").expected

@@ -7,7 +7,9 @@ use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use pointsman_core::{CallerId, Catalog};
-use pointsman_wire::{Dialect, Endpoint, ErrorReply, Nowhere, fault_reply, model, models_list};
+use pointsman_wire::{
+    ClientHeaders, Dialect, Endpoint, ErrorReply, Nowhere, fault_reply, model, models_list,
+};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -35,7 +37,10 @@ pub(crate) async fn answer(
 ) -> Result<Response<OutBody>, Cut> {
     let (head, body) = request.into_parts();
     let path = head.uri.path();
-    let endpoint = match Endpoint::read(head.method.as_str(), path) {
+    let whole_path = head.uri.path_and_query().map_or(path, |path| path.as_str());
+    let headers = head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let headers = ClientHeaders::read(headers);
+    let endpoint = match Endpoint::read(head.method.as_str(), whole_path, &headers) {
         Ok(endpoint) => endpoint,
         Err(nowhere) => return Ok(lost(&nowhere, path)),
     };
@@ -45,14 +50,14 @@ pub(crate) async fn answer(
         Err(no_entry) => return Ok(turned_away(no_entry, endpoint.dialect(), body, &gateway)),
     };
     match endpoint {
-        Endpoint::Models => Ok(models(&live.catalog, caller)),
-        Endpoint::Model(name) => Ok(one_model(&live.catalog, caller, &name)),
-        endpoint => ask(endpoint, caller, &head, body, gateway).await,
+        Endpoint::Models(dialect) => Ok(models(&live.catalog, caller, dialect)),
+        Endpoint::Model(dialect, name) => Ok(one_model(&live.catalog, caller, dialect, &name)),
+        endpoint => ask((endpoint, headers), caller, &head, body, gateway).await,
     }
 }
 
 async fn ask(
-    endpoint: Endpoint,
+    (endpoint, headers): (Endpoint, ClientHeaders),
     caller: Option<CallerId>,
     head: &Parts,
     mut body: Incoming,
@@ -71,7 +76,7 @@ async fn ask(
         Ok(Err(IntakeError::Broken)) => return Ok(broken(dialect)),
         Err(_) => return Ok(too_slow(dialect)),
     };
-    let mut question = match pointsman_wire::Question::read(endpoint, &bytes) {
+    let mut question = match pointsman_wire::Question::read(endpoint, headers, &bytes) {
         Ok(asked) => Question { asked, bytes, labels: knobs::labels(&head.headers, &live.labels) },
         Err(fault) => return Ok(reply::error(fault_reply(dialect, &fault), None, None)),
     };
@@ -89,19 +94,24 @@ async fn ask(
 }
 
 /// What the caller may use.
-fn models(catalog: &Catalog, caller: Option<CallerId>) -> Response<OutBody> {
+fn models(catalog: &Catalog, caller: Option<CallerId>, dialect: Dialect) -> Response<OutBody> {
     let groups = catalog.permitted_groups(caller);
     let names = groups.map(|group| catalog.group(group).name.as_str());
-    reply::json(StatusCode::OK, OutBody::whole(models_list(names)))
+    reply::json(StatusCode::OK, OutBody::whole(models_list(dialect, names)))
 }
 
-fn one_model(catalog: &Catalog, caller: Option<CallerId>, name: &str) -> Response<OutBody> {
+fn one_model(
+    catalog: &Catalog,
+    caller: Option<CallerId>,
+    dialect: Dialect,
+    name: &str,
+) -> Response<OutBody> {
     let found = catalog.resolve(name).filter(|found| catalog.permits(caller, found.group));
     if found.is_some() {
-        return reply::json(StatusCode::OK, OutBody::whole(model(name)));
+        return reply::json(StatusCode::OK, OutBody::whole(model(dialect, name)));
     }
     let message = format!("the model `{}` does not exist here", shown(name));
-    reply::error(ErrorReply::new(Dialect::Chat, 404, "model_not_found", &message), None, None)
+    reply::error(ErrorReply::new(dialect, 404, "model_not_found", &message), None, None)
 }
 
 /// A request that is not let in: its body is taken and dropped, since most clients read an answer
@@ -120,8 +130,9 @@ fn turned_away(
 fn lost(nowhere: &Nowhere, path: &str) -> Response<OutBody> {
     let Some(right) = nowhere.method else {
         let message = format!(
-            "`{}` is not served here; there are POST /v1/chat/completions, GET /v1/models and GET \
-             /v1/models/{{id}}",
+            "`{}` is not served here; there are, under /v1, chat/completions, responses, messages, \
+             completions, embeddings, images, audio, moderations, rerank and models, and \
+             /v1beta/models/{{id}}:generateContent",
             shown(path)
         );
         let error = ErrorReply::new(nowhere.dialect, 404, "unsupported_endpoint", &message);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::Response;
+use http::{HeaderValue, Response};
 use pointsman_core::{
     Action, Attempt, AttemptNo, Call, Event, Misuse, Outcome, Repetition, Timestamp, Usage,
 };
@@ -148,7 +148,7 @@ impl Drive {
         match opened {
             Ok(opened) => {
                 let usage = match &opened.answer {
-                    Answer::Whole(_, usage) => Some(*usage),
+                    Answer::Whole { usage, .. } => Some(*usage),
                     Answer::Stream(_) => None,
                 };
                 self.ready = Some(opened.answer);
@@ -173,14 +173,19 @@ impl Drive {
     async fn relay(&mut self, attempt: AttemptNo) -> Event {
         match self.ready.take() {
             Some(Answer::Stream(stream)) => self.relay_stream(attempt, *stream).await,
-            Some(Answer::Whole(body, usage)) => self.relay_whole(attempt, body, usage).await,
+            Some(Answer::Whole { body, content_type, usage }) => {
+                self.relay_whole(attempt, body, content_type, usage).await
+            }
             None => self.given_up().await,
         }
     }
 
     async fn relay_stream(&mut self, attempt: AttemptNo, stream: Stream) -> Event {
         let marks = marks(&self.gateway, &self.live, &self.call, self.attempt.as_ref(), &self.lost);
-        let Some(pieces) = self.client.begin_stream(|body| reply::stream(&marks, body)) else {
+        let stream_type = self.question.asked.stream_type();
+        let Some(pieces) =
+            self.client.begin_stream(|body| reply::stream(&marks, stream_type, body))
+        else {
             return Event::Cancelled { usage: Some(stream.usage()) };
         };
         let gone = std::pin::pin!(self.client.gone());
@@ -196,11 +201,17 @@ impl Drive {
         }
     }
 
-    async fn relay_whole(&mut self, attempt: AttemptNo, body: Bytes, usage: Usage) -> Event {
+    async fn relay_whole(
+        &mut self,
+        attempt: AttemptNo,
+        body: Bytes,
+        content_type: Option<HeaderValue>,
+        usage: Usage,
+    ) -> Event {
         let ended_at = self.gateway.clock.now();
         let (body, handed_over) = OutBody::watched(body);
         let marks = marks(&self.gateway, &self.live, &self.call, self.attempt.as_ref(), &self.lost);
-        let response = reply::whole(&marks, body);
+        let response = reply::whole(&marks, content_type, body);
         let delivered = self.client.send(response) && handed_over.await.is_ok();
         if !delivered {
             return Event::Cancelled { usage: Some(usage) };

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::HeaderName;
-use pointsman_core::{Catalog, Commit, Config, DeploymentId, GroupId, ProviderId};
+use pointsman_core::{Catalog, Commit, Config, Deployment, DeploymentId, GroupId, ProviderId};
+use pointsman_wire::Overlay;
 
 use crate::line::Line;
 use crate::pool::Connector;
@@ -23,6 +24,8 @@ pub(crate) struct Live {
     pub(crate) labels: Vec<HeaderName>,
     lines: Lines,
     by_provider: Vec<Option<Arc<Line>>>,
+    /// What changes in requests to a deployment, by its number.
+    overlays: Vec<Overlay>,
     /// Names as metrics want them: made once, shared ever after.
     deployments: Vec<Arc<str>>,
     groups: Vec<Arc<str>>,
@@ -74,8 +77,13 @@ impl Live {
             lines.entry(name.clone()).or_insert_with(|| Arc::clone(line));
         }
         let by_provider = catalog.providers().map(|(_, one)| lines.get(&one.name).cloned());
+        let overlay = |(_, one): (DeploymentId, &Deployment)| {
+            let own = config.deployments.iter().find(|config| config.name == one.name);
+            own.map(|config| Overlay::new(&config.params)).unwrap_or_default()
+        };
         Self {
             by_provider: by_provider.collect(),
+            overlays: catalog.deployments().map(overlay).collect(),
             deployments: catalog.deployments().map(|(_, one)| one.name.as_str().into()).collect(),
             groups: catalog.groups().map(|(_, group)| group.name.as_str().into()).collect(),
             nobody: "-".into(),
@@ -89,6 +97,11 @@ impl Live {
     /// The line to a provider.
     pub(crate) fn line(&self, provider: ProviderId) -> Option<&Arc<Line>> {
         self.by_provider.get(provider.number() as usize)?.as_ref()
+    }
+
+    /// What the configuration changes in requests to a deployment.
+    pub(crate) fn overlay(&self, id: DeploymentId) -> Option<&Overlay> {
+        self.overlays.get(id.number() as usize)
     }
 
     /// A deployment's name.

@@ -48,6 +48,12 @@ impl Practice {
         };
         let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
         let headers = AnswerHeaders::read(headers, Timestamp::ZERO);
-        Ok(Reply { status, headers, source: Source::Practice(player), expected: prepared.expected })
+        Ok(Reply {
+            status,
+            headers,
+            source: Source::Practice(player),
+            expected: prepared.expected,
+            content_type: None,
+        })
     }
 }

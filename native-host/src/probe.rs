@@ -8,7 +8,7 @@ use pointsman_core::{
     Attempt, AttemptNo, Clocks, DeploymentId, FailureKind, GroupId, ModelName, Notice,
     ReservationId,
 };
-use pointsman_wire::Endpoint;
+use pointsman_wire::{ClientHeaders, Endpoint};
 use serde_json::json;
 
 use crate::gateway::Gateway;
@@ -56,7 +56,8 @@ fn question(model: &str) -> Option<Question> {
     });
     let bytes = Bytes::from(body.to_string());
     // It is a request like any other; if it could not be read there would be none to send.
-    let asked = pointsman_wire::Question::read(Endpoint::Chat, &bytes).ok()?;
+    let asked =
+        pointsman_wire::Question::read(Endpoint::Chat, ClientHeaders::default(), &bytes).ok()?;
     Some(Question { asked, bytes, labels: Vec::new() })
 }
 

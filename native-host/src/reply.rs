@@ -54,18 +54,29 @@ impl Marks<'_> {
 }
 
 /// The head of a stream.
-pub(crate) fn stream(marks: &Marks<'_>, body: OutBody) -> Response<OutBody> {
+pub(crate) fn stream(
+    marks: &Marks<'_>,
+    content_type: &'static str,
+    body: OutBody,
+) -> Response<OutBody> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     marks.write(headers);
     response
 }
 
-/// A whole answer.
-pub(crate) fn whole(marks: &Marks<'_>, body: OutBody) -> Response<OutBody> {
+/// A whole answer, in JSON if `content_type` is absent.
+pub(crate) fn whole(
+    marks: &Marks<'_>,
+    content_type: Option<HeaderValue>,
+    body: OutBody,
+) -> Response<OutBody> {
     let mut response = json(StatusCode::OK, body);
+    if let Some(content_type) = content_type {
+        response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    }
     marks.write(response.headers_mut());
     response
 }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
 use pointsman_core::{Attempt, Clocks, Failure, FailureKind, QuotaFacts, Timestamp, Usage};
-use pointsman_wire::{AnswerHeaders, Dialect, Expected, Prepared, Refused, Stamp};
+use pointsman_wire::{AnswerHeaders, Dialect, Expected, Prepared, Refused, Stamp, Target};
 use tokio::time::{Instant, timeout};
 
 use crate::clock::Clock;
@@ -58,8 +60,14 @@ pub(crate) struct Opened {
 pub(crate) enum Answer {
     /// A stream whose first content has come.
     Stream(Box<Stream>),
-    /// All of it: its bytes as they came, and what it used.
-    Whole(Bytes, Usage),
+    /// All of it.
+    Whole {
+        /// As the client is to have it.
+        body: Bytes,
+        /// What it is, if not JSON in the client's protocol.
+        content_type: Option<HeaderValue>,
+        usage: Usage,
+    },
 }
 
 /// A status line and headers, with the body to come.
@@ -69,6 +77,8 @@ pub(crate) struct Reply {
     pub(crate) headers: AnswerHeaders,
     pub(crate) source: Source,
     pub(crate) expected: Expected,
+    /// What the body is, where that goes on to the client.
+    pub(crate) content_type: Option<HeaderValue>,
 }
 
 /// An attempt that failed before any content.
@@ -153,7 +163,13 @@ async fn ask(
     };
     let now = gateway.clock.now();
     let stamp = Stamp { nonce: gateway.nonce(), created: now.as_micros() / 1_000_000 };
-    let prepared = question.asked.prepare(&question.bytes, &line.target(&model), stamp, now);
+    let live = gateway.live();
+    let overlay = live.overlay(attempt.deployment);
+    let known = live.catalog.has(attempt.deployment);
+    let known = known.then(|| live.catalog.deployment(attempt.deployment));
+    let max_output = known.and_then(|deployment| deployment.supports.output_tokens);
+    let target = Target { overlay, max_output, ..line.target(&model) };
+    let prepared = question.asked.prepare(&question.bytes, &target, stamp, now);
     let prepared = prepared.map_err(|refused| Failed::refused(&refused, question.dialect()))?;
     let lost = prepared.lost.clone();
     let reply = match &line.route {
@@ -180,8 +196,10 @@ async fn call(
     let (head, body) = response.into_parts();
     let headers = head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
     let headers = AnswerHeaders::read(headers, clock.now());
+    let content_type = head.headers.get(CONTENT_TYPE).cloned();
     let source = Source::Http { body, lease: Some(lease) };
-    Ok(Reply { status: head.status.as_u16(), headers, source, expected: prepared.expected })
+    let (status, expected) = (head.status.as_u16(), prepared.expected);
+    Ok(Reply { status, headers, source, expected, content_type })
 }
 
 async fn read(
@@ -201,10 +219,10 @@ async fn read(
             let answer = Answer::Stream(Box::new(stream));
             Ok(Opened { answer, lost: Vec::new(), first_content_at: clock.now(), quota })
         }
-        (true, false, true) => {
+        (true, false, true) if !reply.expected.is_opaque() => {
             Err(Failed::new(FailureKind::Server, "a stream came where none was asked for"))
         }
-        (true, asked_for_stream, false) => {
+        (true, asked_for_stream, _) => {
             let opened = whole(reply, question, clock, seen).await?;
             if asked_for_stream {
                 return Err(Failed::new(FailureKind::Server, "a whole answer came for a stream"));
@@ -244,8 +262,9 @@ async fn whole(
     })?;
     let usage = answer.usage_or_estimate(question.asked.input_tokens());
     let body = answer.body.map_or(body, Bytes::from);
+    let content_type = reply.content_type.filter(|_| reply.expected.is_opaque());
     Ok(Opened {
-        answer: Answer::Whole(body, usage),
+        answer: Answer::Whole { body, content_type, usage },
         lost: Vec::new(),
         first_content_at: clock.now(),
         quota: answer.quota,

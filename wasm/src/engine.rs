@@ -1,12 +1,12 @@
 //! The router together with the configuration that a host needs besides it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use pointsman_core::{
     Call, Config, DeploymentId, Loaded, Node, Notice, Protocol, Router, SecretRef, Timestamp,
 };
-use pointsman_wire::Target;
+use pointsman_wire::{Overlay, Target};
 
 /// The router, and where its deployments are.
 pub(crate) struct Engine {
@@ -14,6 +14,8 @@ pub(crate) struct Engine {
     pub(crate) config: Config,
     /// What is valid in the configuration and still has no effect, or hardly the one meant.
     pub(crate) notes: Vec<String>,
+    /// What the configuration changes in requests, by the deployment's name.
+    overlays: BTreeMap<String, Overlay>,
 }
 
 /// Finds the value of an environment variable.
@@ -64,7 +66,10 @@ impl Engine {
             router.notice(Notice::Block(id), now);
             notes.push(format!("{path}: blocked, this host does not speak its protocol"));
         }
-        Ok(Self { router, config: loaded.config, notes })
+        let deployments = loaded.config.deployments.iter();
+        let overlays = deployments.map(|one| (one.name.clone(), Overlay::new(&one.params)));
+        let overlays = overlays.collect();
+        Ok(Self { router, config: loaded.config, notes, overlays })
     }
 
     /// Makes a request to a deployment with `make`, given where it is and what it is called there.
@@ -82,7 +87,11 @@ impl Engine {
             headers.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect();
         let base_url = provider.and_then(|provider| provider.base_url.as_deref());
         let api_key = provider.and_then(|provider| provider.api_key.as_ref());
+        let deployment_name = &catalog.deployment(deployment).name;
+        let overlay = self.overlays.get(deployment_name);
         make(&Target {
+            overlay,
+            max_output: catalog.deployment(deployment).supports.output_tokens,
             base_url,
             api_key: api_key.map(|key| key.expose()),
             headers: &headers,

@@ -5,7 +5,8 @@ use pointsman_core::{
     Action, Attempt, AttemptNo, Call, Event, Failure, FailureKind, Outcome, Seed, Timestamp, Usage,
 };
 use pointsman_wire::{
-    AnswerHeaders, Endpoint, Progress, Question, Stamp, fault_reply, lost_header, outcome_reply,
+    AnswerHeaders, ClientHeaders, Endpoint, Progress, Question, Stamp, fault_reply, lost_header,
+    outcome_reply,
 };
 
 use crate::dto::length;
@@ -36,13 +37,13 @@ impl Exchange {
     /// Begins a request that is routed; without a call if the body cannot be read.
     pub(crate) fn begin(
         engine: &mut Engine,
-        endpoint: Endpoint,
+        (endpoint, headers): (Endpoint, ClientHeaders),
         bytes: Vec<u8>,
         seed: Seed,
         now: Timestamp,
     ) -> (Option<Self>, Step) {
         let dialect = endpoint.dialect();
-        let question = match Question::read(endpoint, &bytes) {
+        let question = match Question::read(endpoint, headers, &bytes) {
             Ok(question) => question,
             Err(fault) => return (None, Step::error(fault_reply(dialect, &fault), Vec::new())),
         };
@@ -66,9 +67,11 @@ impl Exchange {
         now: Timestamp,
     ) -> Step {
         let pairs = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-        let headers = AnswerHeaders::read(pairs, now);
+        let read = AnswerHeaders::read(pairs, now);
+        let media_type = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        let media_type = media_type.map(|(_, value)| value.clone());
         if let Phase::Flight(upstream) = &mut self.phase {
-            upstream.head(status, headers, self.question.facts.stream);
+            upstream.head(status, read, media_type, self.question.facts.stream);
         }
         Step::then(self.next(now))
     }
@@ -190,8 +193,11 @@ impl Exchange {
         if let (Action::Relay(_), Phase::Flight(upstream)) = (&action, &mut self.phase) {
             upstream.committed = true;
             self.replied = true;
-            let media_type =
-                if self.question.facts.stream { "text/event-stream" } else { "application/json" };
+            let media_type = match upstream.media_type() {
+                Some(media_type) => media_type,
+                None if self.question.facts.stream => self.question.stream_type(),
+                None => "application/json",
+            };
             let mut headers = vec![("content-type".to_owned(), media_type.to_owned())];
             let status = upstream.status();
             headers.extend(engine.headers(&self.call, Some(upstream.attempt.deployment)));

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use pointsman_core::{Seed, Timestamp};
-use pointsman_wire::{Dialect, Endpoint, ErrorReply, model, models_list};
+use pointsman_wire::{ClientHeaders, Endpoint, ErrorReply, model, models_list};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -41,18 +41,20 @@ impl Gateway {
         Ok(Self { engine: Rc::new(RefCell::new(engine)) })
     }
 
-    /// One client request comes in; the exchange's `start` says what to do first.
+    /// One client request comes in: `path` with its query, `headers` as pairs of name and value. The exchange's `start` says what to do first.
     pub fn open(
         &self,
         method: &str,
         path: &str,
+        headers: JsValue,
         body: Vec<u8>,
         seed: f64,
         now: f64,
     ) -> Result<Exchange, JsValue> {
         let (seed, now) = (chance(seed)?, instant("now", now)?);
+        let headers: Vec<(String, String)> = from_js("headers", headers)?;
         let mut engine = self.engine.borrow_mut();
-        let (exchange, step) = open(&mut engine, method, path, body, seed, now);
+        let (exchange, step) = open(&mut engine, method, path, &headers, body, (seed, now));
         Ok(Exchange { engine: Rc::clone(&self.engine), exchange, first: Some(step) })
     }
 
@@ -147,16 +149,19 @@ fn open(
     engine: &mut Engine,
     method: &str,
     path: &str,
+    headers: &[(String, String)],
     body: Vec<u8>,
-    seed: Seed,
-    now: Timestamp,
+    (seed, now): (Seed, Timestamp),
 ) -> (Option<crate::exchange::Exchange>, Step) {
     let error = |dialect, status, code, message: &str| {
         (None, Step::error(ErrorReply::new(dialect, status, code, message), Vec::new()))
     };
-    let endpoint = match Endpoint::read(method, path) {
+    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let headers = ClientHeaders::read(headers);
+    let endpoint = match Endpoint::read(method, path, &headers) {
         Ok(endpoint) => endpoint,
         Err(nowhere) => {
+            let path = path.split('?').next().unwrap_or_default();
             let message = format!("`{method} {path}` is not served here");
             let (status, code) = match nowhere.method {
                 None => (404, "unsupported_endpoint"),
@@ -171,14 +176,16 @@ fn open(
         return error(endpoint.dialect(), 413, "request_too_large", &message);
     }
     match endpoint {
-        Endpoint::Models => (None, Step::json(200, Vec::new(), models_list(engine.model_names()))),
-        Endpoint::Model(name) if engine.model_names().contains(&&*name) => {
-            (None, Step::json(200, Vec::new(), model(&name)))
+        Endpoint::Models(dialect) => {
+            (None, Step::json(200, Vec::new(), models_list(dialect, engine.model_names())))
         }
-        Endpoint::Model(name) => {
+        Endpoint::Model(dialect, name) if engine.model_names().contains(&&*name) => {
+            (None, Step::json(200, Vec::new(), model(dialect, &name)))
+        }
+        Endpoint::Model(dialect, name) => {
             let message = format!("the model `{name}` does not exist here");
-            error(Dialect::Chat, 404, "model_not_found", &message)
+            error(dialect, 404, "model_not_found", &message)
         }
-        endpoint => crate::exchange::Exchange::begin(engine, endpoint, body, seed, now),
+        endpoint => crate::exchange::Exchange::begin(engine, (endpoint, headers), body, seed, now),
     }
 }

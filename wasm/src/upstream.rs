@@ -19,6 +19,7 @@ pub(crate) struct Upstream {
     last_byte_at: Timestamp,
     status: u16,
     headers: AnswerHeaders,
+    media_type: Option<String>,
     expected: Expected,
     /// What the request lost in the provider's protocol.
     pub(crate) lost: Vec<String>,
@@ -70,6 +71,7 @@ impl Upstream {
             last_byte_at: now,
             status: 0,
             headers: AnswerHeaders::default(),
+            media_type: None,
             expected,
             lost,
             body: Body::Nothing,
@@ -77,8 +79,15 @@ impl Upstream {
     }
 
     /// The head has come.
-    pub(crate) fn head(&mut self, status: u16, headers: AnswerHeaders, stream_asked: bool) {
+    pub(crate) fn head(
+        &mut self,
+        status: u16,
+        headers: AnswerHeaders,
+        media_type: Option<String>,
+        stream_asked: bool,
+    ) {
         (self.status, self.headers) = (status, headers);
+        self.media_type = media_type.filter(|_| self.expected.is_opaque());
         let good = (200..300).contains(&status) && headers.event_stream;
         self.body = if stream_asked && good {
             Body::Stream { relay: Box::new(self.expected.relay()), complete: false }
@@ -191,6 +200,11 @@ impl Upstream {
     /// When the last byte came.
     pub(crate) fn last_byte_at(&self) -> Timestamp {
         self.last_byte_at
+    }
+
+    /// What the answer is, if it goes to the client as it came, whatever it is.
+    pub(crate) fn media_type(&self) -> Option<&str> {
+        self.media_type.as_deref()
     }
 
     /// The status the provider answered with.

@@ -17,6 +17,8 @@ pub(crate) struct Asked {
     pub(crate) model: String,
     /// Every occurrence: which of two a provider believes is not for us to say.
     pub(crate) model_spans: Vec<Span>,
+    /// The name stands there without quotes: in a form.
+    pub(crate) plain_model: bool,
     pub(crate) stream: bool,
     /// How many answers are asked for.
     pub(crate) choices: u64,
@@ -37,7 +39,11 @@ impl Asked {
         // A name that is right stays as it is written, escapes and all.
         if self.model != model || self.model_spans.len() > 1 {
             let mut name = Vec::new();
-            write_string(&mut name, model);
+            if self.plain_model {
+                name.extend_from_slice(model.as_bytes());
+            } else {
+                write_string(&mut name, model);
+            }
             let replace = |at: &Span| Edit { at: at.clone(), text: name.clone() };
             edits.extend(self.model_spans.iter().map(replace));
         }

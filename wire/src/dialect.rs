@@ -4,9 +4,7 @@ use core::time::Duration;
 
 use pointsman_core::{FailureKind, Protocol};
 
-use crate::asked::Asked;
 use crate::expected::Whole;
-use crate::fault::RequestFault;
 use crate::json::{Broken, Json};
 use crate::neutral::{Answer, Refused, Request, Stamp, Untranslatable, WriteFor, Written};
 use crate::relay::Chunk;
@@ -57,18 +55,6 @@ impl Dialect {
             Protocol::Anthropic => Self::Messages,
             Protocol::Gemini => Self::Generate,
             Protocol::Bedrock => Self::Converse,
-        }
-    }
-
-    /// A client's request: what routing needs of it, and where to cut.
-    pub(crate) fn read_facts(
-        self,
-        body: &[u8],
-    ) -> Result<(pointsman_core::Request, Asked), RequestFault> {
-        match self {
-            Self::Responses => responses::read_facts(body),
-            Self::Messages => messages::read_facts(body),
-            _ => chat::read_facts(body),
         }
     }
 
@@ -139,7 +125,7 @@ impl Dialect {
             Self::Chat => return chat::judge_whole(body),
             Self::Responses => return responses::judge_whole(body),
             Self::Generate => return generate::judge_whole(body),
-            _ => {}
+            Self::Messages | Self::Converse => {}
         }
         let body = Json::parse(body)?;
         let answer = self.read_answer(&body);

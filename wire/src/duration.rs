@@ -56,6 +56,45 @@ fn decimal(text: &str, unit: Duration) -> Option<Duration> {
     Some(length)
 }
 
+/// A date as RFC 3339 writes it: `2025-01-31T08:49:37Z`, with a fraction or an offset if need be.
+pub(crate) fn date_time(text: &str) -> Option<Timestamp> {
+    let (date, rest) = text.split_once(['T', 't'])?;
+    let mut parts = date.split('-');
+    let year: u64 = parts.next().filter(|year| year.len() == 4)?.parse().ok()?;
+    let month = two_digits(parts.next()?).filter(|month| (1..=12).contains(month))?;
+    let day = two_digits(parts.next()?).filter(|day| (1..=31).contains(day))?;
+    let zone_at = rest.find(['Z', 'z', '+', '-'])?;
+    let (clock, zone) = rest.split_at_checked(zone_at)?;
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let mut parts = clock.split(':');
+    let hour = two_digits(parts.next()?).filter(|hour| *hour < 24)?;
+    let minute = two_digits(parts.next()?).filter(|minute| *minute < 60)?;
+    let second = two_digits(parts.next()?).filter(|second| *second <= 60)?;
+    if year < 1970 || parts.next().is_some() {
+        return None;
+    }
+    let seconds =
+        days_since_epoch(year, month, day)? * 86_400 + hour * 3_600 + minute * 60 + second;
+    let micros = decimal(&format!("0.{fraction}"), Duration::from_secs(1))?.subsec_micros();
+    let micros = (seconds * 1_000_000).checked_add(u64::from(micros))?;
+    let offset = zone_offset(zone)?;
+    u64::try_from(i64::try_from(micros).ok()?.checked_sub(offset)?).ok().map(Timestamp::from_micros)
+}
+
+/// How far a time zone is ahead of Greenwich, in microseconds.
+fn zone_offset(zone: &str) -> Option<i64> {
+    if matches!(zone, "Z" | "z") {
+        return Some(0);
+    }
+    let (sign, offset) = match zone.split_at_checked(1)? {
+        ("+", offset) => (1, offset),
+        (_, offset) => (-1, offset),
+    };
+    let (hours, minutes) = offset.split_once(':')?;
+    let minutes = two_digits(hours)? * 60 + two_digits(minutes)?;
+    Some(sign * i64::try_from(minutes).ok()? * 60_000_000)
+}
+
 /// A date as HTTP writes it (IMF-fixdate): `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub(crate) fn http_date(text: &str) -> Option<Timestamp> {
     let (_, date) = text.split_once(", ")?;

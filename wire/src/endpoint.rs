@@ -1,6 +1,8 @@
 //! Which method and path mean what.
 
 use crate::dialect::Dialect;
+use crate::header::ClientHeaders;
+use crate::pass::Pass;
 
 /// Something that clients may ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,10 +13,30 @@ pub enum Endpoint {
     Responses,
     /// `POST /v1/messages`.
     Messages,
+    /// `POST /v1beta/models/{name}:generateContent` or `:streamGenerateContent`.
+    Generate {
+        /// The model, which the body does not name.
+        model: String,
+        /// How the answer is to come.
+        stream: Streaming,
+    },
+    /// One that goes to a provider of the same protocol as it is, and to no other.
+    Pass(Pass),
     /// `GET /v1/models`.
-    Models,
+    Models(Dialect),
     /// `GET /v1/models/{name}`.
-    Model(String),
+    Model(Dialect, String),
+}
+
+/// How a client of Gemini's protocol wants its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streaming {
+    /// In one piece.
+    No,
+    /// As server-sent events.
+    Events,
+    /// As a JSON list that grows.
+    List,
 }
 
 /// Why a method and path mean nothing.
@@ -27,14 +49,15 @@ pub struct Nowhere {
 }
 
 impl Endpoint {
-    /// What `method` and `path` (still percent-encoded, without the query) mean. A version in front
-    /// may be left out.
+    /// What `method` and `path` (still percent-encoded, with its query) mean to a client that sends
+    /// these headers. A version in front may be left out.
     ///
     /// # Errors
     /// Nothing.
-    pub fn read(method: &str, path: &str) -> Result<Self, Nowhere> {
-        let (endpoint, right) =
-            Self::of_path(path).ok_or_else(|| Nowhere { dialect: guess(path), method: None })?;
+    pub fn read(method: &str, path: &str, headers: &ClientHeaders) -> Result<Self, Nowhere> {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let (endpoint, right) = Self::of_path(path, query, headers)
+            .ok_or_else(|| Nowhere { dialect: guess(path), method: None })?;
         // Whoever may GET may ask for the head alone.
         if method == right || (right == "GET" && method == "HEAD") {
             return Ok(endpoint);
@@ -42,27 +65,60 @@ impl Endpoint {
         Err(Nowhere { dialect: endpoint.dialect(), method: Some(right) })
     }
 
-    fn of_path(path: &str) -> Option<(Self, &'static str)> {
-        let path = path.strip_prefix("/v1").unwrap_or(path);
+    fn of_path(path: &str, query: &str, headers: &ClientHeaders) -> Option<(Self, &'static str)> {
+        let versions = ["/v1beta", "/v1alpha", "/v1"];
+        let (version, path) = versions
+            .iter()
+            .find_map(|version| Some((*version, path.strip_prefix(version)?)))
+            .unwrap_or(("", path));
+        let gemini = matches!(version, "/v1beta" | "/v1alpha");
+        let dialect = match (gemini, headers.anthropic) {
+            (true, _) => Dialect::Generate,
+            (false, true) => Dialect::Messages,
+            (false, false) => Dialect::Chat,
+        };
         Some(match path {
             "/chat/completions" => (Self::Chat, "POST"),
             "/responses" => (Self::Responses, "POST"),
             "/messages" => (Self::Messages, "POST"),
-            "/models" => (Self::Models, "GET"),
+            "/models" => (Self::Models(dialect), "GET"),
             _ => {
+                if let Some(pass) = Pass::of_path(path) {
+                    return Some((Self::Pass(pass), "POST"));
+                }
                 // Names may hold slashes: `openai/gpt-4o`.
                 let name = path.strip_prefix("/models/").filter(|name| !name.is_empty())?;
-                (Self::Model(percent_decoded(name)), "GET")
+                if let Some((model, call)) = name.rsplit_once(':')
+                    && let Some(endpoint) = Self::of_call(percent_decoded(model), call, query)
+                {
+                    return Some((endpoint, "POST"));
+                }
+                (Self::Model(dialect, percent_decoded(name)), "GET")
             }
         })
+    }
+
+    /// One of Gemini's, which name the model in the path and the call behind it.
+    fn of_call(model: String, call: &str, query: &str) -> Option<Self> {
+        let events = query.split('&').any(|pair| pair == "alt=sse");
+        let stream = match call {
+            "generateContent" => Streaming::No,
+            "streamGenerateContent" if events => Streaming::Events,
+            "streamGenerateContent" => Streaming::List,
+            _ => return Some(Self::Pass(Pass::of_call(model, call)?)),
+        };
+        Some(Self::Generate { model, stream })
     }
 
     /// What the client speaks.
     pub const fn dialect(&self) -> Dialect {
         match self {
+            Self::Chat => Dialect::Chat,
             Self::Responses => Dialect::Responses,
             Self::Messages => Dialect::Messages,
-            Self::Chat | Self::Models | Self::Model(_) => Dialect::Chat,
+            Self::Generate { .. } => Dialect::Generate,
+            Self::Pass(pass) => pass.dialect,
+            Self::Models(dialect) | Self::Model(dialect, _) => *dialect,
         }
     }
 }
@@ -101,16 +157,20 @@ fn percent_decoded(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn read(method: &str, path: &str) -> Result<Endpoint, Nowhere> {
+        Endpoint::read(method, path, &ClientHeaders::default())
+    }
+
     #[test]
     fn paths_mean_the_same_with_and_without_a_version() {
         for prefix in ["", "/v1"] {
-            let read = |method, path: &str| Endpoint::read(method, &format!("{prefix}{path}"));
+            let read = |method, path: &str| read(method, &format!("{prefix}{path}"));
             assert_eq!(read("POST", "/chat/completions"), Ok(Endpoint::Chat));
-            assert_eq!(read("POST", "/responses"), Ok(Endpoint::Responses));
+            assert_eq!(read("POST", "/responses?x=1"), Ok(Endpoint::Responses));
             assert_eq!(read("POST", "/messages"), Ok(Endpoint::Messages));
-            assert_eq!(read("GET", "/models"), Ok(Endpoint::Models));
-            assert_eq!(read("HEAD", "/models"), Ok(Endpoint::Models));
-            let named = Ok(Endpoint::Model("openai/gpt-4o".into()));
+            assert_eq!(read("GET", "/models"), Ok(Endpoint::Models(Dialect::Chat)));
+            assert_eq!(read("HEAD", "/models"), Ok(Endpoint::Models(Dialect::Chat)));
+            let named = Ok(Endpoint::Model(Dialect::Chat, "openai/gpt-4o".into()));
             assert_eq!(read("GET", "/models/openai/gpt-4o"), named);
             assert_eq!(read("GET", "/models/openai%2Fgpt-4o"), named);
             let nowhere = |method| Err(Nowhere { dialect: Dialect::Chat, method });
@@ -121,11 +181,35 @@ mod tests {
     }
 
     #[test]
+    fn gemini_names_model_and_call_in_the_path() {
+        let generate = |model: &str, stream| Ok(Endpoint::Generate { model: model.into(), stream });
+        let path = |call: &str| read("POST", &format!("/v1beta/models/{call}"));
+        assert_eq!(path("g-2:generateContent"), generate("g-2", Streaming::No));
+        assert_eq!(
+            path("a%2Fb:c:streamGenerateContent?alt=sse"),
+            generate("a/b:c", Streaming::Events)
+        );
+        assert_eq!(path("g:streamGenerateContent?key=k"), generate("g", Streaming::List));
+        assert!(matches!(path("g:countTokens"), Ok(Endpoint::Pass(_))));
+        assert_eq!(read("GET", "/v1beta/models"), Ok(Endpoint::Models(Dialect::Generate)));
+        // A colon is part of many a name.
+        let tagged = Ok(Endpoint::Model(Dialect::Chat, "llama3:8b".into()));
+        assert_eq!(read("GET", "/v1/models/llama3:8b"), tagged);
+    }
+
+    #[test]
     fn who_is_lost_is_told_so_in_its_own_words() {
-        let dialect = |path| Endpoint::read("POST", path).unwrap_err().dialect;
+        let dialect = |path| read("POST", path).unwrap_err().dialect;
         assert_eq!(dialect("/v1beta/cachedContents"), Dialect::Generate);
         assert_eq!(dialect("/v1/messages/batches"), Dialect::Messages);
         assert_eq!(dialect("/v1/responses/resp_1/cancel"), Dialect::Responses);
+    }
+
+    #[test]
+    fn anthropics_clients_are_known_by_their_version() {
+        let headers = ClientHeaders { anthropic: true, ..ClientHeaders::default() };
+        let models = Endpoint::read("GET", "/v1/models", &headers);
+        assert_eq!(models, Ok(Endpoint::Models(Dialect::Messages)));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::dialect::{Dialect, Verdict};
 use crate::header::AnswerHeaders;
 use crate::json::{Broken, Json, Kind, Skimmer};
 use crate::neutral::Stamp;
+use crate::pass::{self, Form};
 use crate::relay::{Relay, Translator};
 use crate::reply::ErrorReply;
 use crate::tokens::Estimate;
@@ -24,6 +25,10 @@ pub struct Expected {
     /// Whether the client itself asked for the usage at the end of a stream.
     pub(crate) usage_asked: bool,
     pub(crate) stamp: Stamp,
+    /// Whether a stream goes to the client as a JSON list.
+    pub(crate) list: bool,
+    /// For an answer that may be anything.
+    pub(crate) pass: Option<Form>,
 }
 
 /// A whole answer that is one.
@@ -62,12 +67,17 @@ impl WholeAnswer {
 impl Expected {
     /// The relay for a streamed answer.
     pub fn relay(&self) -> Relay {
-        let Self { client, provider, choices, usage_asked, stamp } = *self;
-        let relay = Relay::new(provider, choices, !usage_asked);
+        let Self { client, provider, choices, usage_asked, stamp, list, .. } = *self;
+        let relay = Relay::new(provider, choices, !usage_asked).in_list(list);
         if client == provider {
             return relay;
         }
         relay.translating(Translator::new(provider, client, stamp, usage_asked))
+    }
+
+    /// Whether the answer may be anything, so that its `content-type` goes on to the client.
+    pub fn is_opaque(&self) -> bool {
+        self.pass.is_some_and(|form| form != Form::Completion)
     }
 
     /// What a whole answer is, from its status, headers and body.
@@ -84,7 +94,10 @@ impl Expected {
             return Err(self.failure(status, headers, body));
         }
         let malformed = || failure(Verdict::new(FailureKind::Server, status), headers);
-        let whole = self.provider.judge_whole(body).map_err(|_| malformed())?;
+        let whole = match self.pass {
+            Some(form) if form != Form::Completion => pass::judge_whole(body, form),
+            _ => self.provider.judge_whole(body).map_err(|_| malformed())?,
+        };
         if whole.error {
             return Err(self.failure(status, headers, body));
         }
@@ -161,6 +174,8 @@ mod tests {
         choices: 1,
         usage_asked: false,
         stamp: Stamp { nonce: 1, created: 1 },
+        list: false,
+        pass: None,
     };
 
     fn judge(status: u16, body: &str) -> Result<WholeAnswer, FailureKind> {

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use pointsman_core::{QuotaFacts, Timestamp};
 
-use crate::duration::{go_duration, http_date, seconds};
+use crate::duration::{date_time, go_duration, http_date, seconds};
 
 /// A header to send. A secret one does not show its value.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,6 +34,44 @@ impl fmt::Debug for Header {
         write!(f, "{}: {value}", self.name)
     }
 }
+
+/// What the headers of a client's request say that matters to protocols.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientHeaders {
+    /// What the body is, where it is not JSON.
+    pub content_type: Option<String>,
+    /// `anthropic-beta`, which goes on to Anthropic.
+    pub beta: Option<String>,
+    /// Whether there is an `anthropic-version`: the client speaks that protocol.
+    pub anthropic: bool,
+}
+
+impl ClientHeaders {
+    /// Reads the headers. Names may be in any case.
+    pub fn read<'a>(headers: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
+        let mut read = Self::default();
+        for (name, value) in headers {
+            let value = || {
+                let text = core::str::from_utf8(value).ok()?;
+                let plain = text.len() <= MAX_CLIENT_VALUE && text.bytes().all(|b| b >= b' ');
+                plain.then(|| text.to_owned())
+            };
+            match &*name.to_ascii_lowercase() {
+                "content-type" => read.content_type = value(),
+                "anthropic-beta" => match (&mut read.beta, value()) {
+                    (Some(all), Some(one)) => all.extend([",", &one]),
+                    (beta, value) => *beta = value.or_else(|| beta.take()),
+                },
+                "anthropic-version" => read.anthropic = true,
+                _ => {}
+            }
+        }
+        read
+    }
+}
+
+/// Of a client's header no more is passed on, in bytes.
+const MAX_CLIENT_VALUE: usize = 1_024;
 
 /// What the headers of a provider's answer say. Nothing in them is trusted: what is malformed or
 /// negative is as good as absent, and no length is longer than a day.
@@ -74,11 +112,14 @@ struct Raw {
     retry_after: Option<Duration>,
     requests: Window,
     tokens: Window,
+    /// Where input and output are counted apart.
+    input: Window,
+    output: Window,
     event_stream: bool,
 }
 
 /// One of the provider's limits.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Window {
     left: Option<u64>,
     resets_in: Option<Duration>,
@@ -87,7 +128,7 @@ struct Window {
 impl Raw {
     fn take(&mut self, name: &str, value: &[u8], now: Timestamp) {
         // No value we read is longer; more is not worth looking at.
-        if name.len() > 40 || value.len() > 128 {
+        if name.len() > 64 || value.len() > 128 {
             return;
         }
         let Ok(value) = core::str::from_utf8(value) else { return };
@@ -101,20 +142,60 @@ impl Raw {
                 let date = || http_date(value).map(|at| at.since(now));
                 self.retry_after = capped(seconds(value).or_else(date));
             }
-            "x-ratelimit-remaining-requests" => self.requests.left = value.parse().ok(),
-            "x-ratelimit-remaining-tokens" => self.tokens.left = value.parse().ok(),
-            "x-ratelimit-reset-requests" => self.requests.resets_in = capped(reset(value)),
-            "x-ratelimit-reset-tokens" => self.tokens.resets_in = capped(reset(value)),
             "content-type" => {
                 let media_type = value.split(';').next().unwrap_or_default().trim();
-                self.event_stream = media_type.eq_ignore_ascii_case("text/event-stream");
+                self.event_stream = STREAMS.iter().any(|one| media_type.eq_ignore_ascii_case(one));
             }
-            _ => {}
+            name => {
+                if let Some((window, remaining)) = self.window(name) {
+                    if remaining {
+                        window.left = value.parse().ok();
+                    } else {
+                        window.resets_in = capped(reset(value, now));
+                    }
+                }
+            }
         }
     }
 
+    /// The limit that a header is about, and whether it says what is left or when that is full again.
+    fn window(&mut self, name: &str) -> Option<(&mut Window, bool)> {
+        if let Some(name) = name.strip_prefix("anthropic-ratelimit-") {
+            let (window, what) = name.rsplit_once('-')?;
+            let remaining = match what {
+                "remaining" => true,
+                "reset" => false,
+                _ => return None,
+            };
+            return Some((self.named(window)?, remaining));
+        }
+        let name = name.strip_prefix("x-ratelimit-")?;
+        let (window, remaining) = match name.split_once('-')? {
+            ("remaining", window) => (window, true),
+            ("reset", window) => (window, false),
+            _ => return None,
+        };
+        Some((self.named(window)?, remaining))
+    }
+
+    fn named(&mut self, window: &str) -> Option<&mut Window> {
+        Some(match window {
+            // Cerebras names the length of its windows.
+            "requests" | "requests-day" | "requests-minute" => &mut self.requests,
+            "tokens" | "tokens-minute" => &mut self.tokens,
+            "input-tokens" => &mut self.input,
+            "output-tokens" => &mut self.output,
+            _ => return None,
+        })
+    }
+
     fn quota(&self) -> Option<QuotaFacts> {
-        let (requests, tokens) = (self.requests, self.tokens);
+        let requests = self.requests;
+        // The tightest of the limits of tokens speaks for all.
+        let tokens = [self.tokens, self.input, self.output].into_iter();
+        let tokens = tokens.filter(|window| *window != Window::default());
+        let tokens = tokens.min_by_key(|window| window.left.unwrap_or(u64::MAX));
+        let tokens = tokens.unwrap_or_default();
         let quota = QuotaFacts {
             requests_left: requests.left,
             tokens_left: tokens.left,
@@ -129,9 +210,13 @@ impl Raw {
     }
 }
 
-/// A time until a reset: as Go writes durations, or plain seconds.
-fn reset(value: &str) -> Option<Duration> {
-    go_duration(value).or_else(|| seconds(value))
+/// What says that a body is a stream: server-sent events, and Amazon's own.
+const STREAMS: [&str; 2] = ["text/event-stream", "application/vnd.amazon.eventstream"];
+
+/// A time until a reset: as Go writes durations, in plain seconds, or as a date.
+fn reset(value: &str, now: Timestamp) -> Option<Duration> {
+    let date = || date_time(value).map(|at| at.since(now));
+    go_duration(value).or_else(|| seconds(value)).or_else(date)
 }
 
 #[cfg(test)]
@@ -192,5 +277,51 @@ mod tests {
     fn streams_are_told_by_their_type() {
         assert!(read(&[("Content-Type", "Text/Event-Stream; charset=utf-8")]).event_stream);
         assert!(!read(&[("content-type", "application/json")]).event_stream);
+    }
+
+    #[test]
+    fn anthropics_limits_are_dated_and_four() {
+        let quota = read(&[
+            ("anthropic-ratelimit-requests-limit", "1000"),
+            ("anthropic-ratelimit-requests-remaining", "999"),
+            ("anthropic-ratelimit-requests-reset", "1994-11-06T08:49:38Z"),
+            ("anthropic-ratelimit-tokens-remaining", "90000"),
+            ("anthropic-ratelimit-tokens-reset", "1994-11-06T08:49:39Z"),
+            ("anthropic-ratelimit-input-tokens-remaining", "80000"),
+            ("anthropic-ratelimit-input-tokens-reset", "1994-11-06T08:49:39Z"),
+            ("anthropic-ratelimit-output-tokens-remaining", "0"),
+            ("anthropic-ratelimit-output-tokens-reset", "1994-11-06T09:50:07.5+01:00"),
+        ]);
+        let quota = quota.quota.unwrap();
+        assert_eq!((quota.requests_left, quota.tokens_left), (Some(999), Some(0)));
+        // An hour east of Greenwich.
+        assert_eq!(quota.resets_in.unwrap().as_millis(), 30_500);
+    }
+
+    #[test]
+    fn cerebras_names_its_windows() {
+        let quota = read(&[
+            ("x-ratelimit-remaining-requests-day", "5"),
+            ("x-ratelimit-remaining-tokens-minute", "0"),
+            ("x-ratelimit-reset-tokens-minute", "33.011382102966309"),
+        ]);
+        let quota = quota.quota.unwrap();
+        assert_eq!((quota.requests_left, quota.tokens_left), (Some(5), Some(0)));
+        assert_eq!(quota.resets_in.unwrap().as_secs(), 33);
+    }
+
+    #[test]
+    fn a_clients_headers_are_bounded() {
+        let long = vec![b'x'; MAX_CLIENT_VALUE + 1];
+        let headers = ClientHeaders::read([
+            ("Content-Type", &b"multipart/form-data; boundary=b"[..]),
+            ("anthropic-beta", b"a"),
+            ("Anthropic-Beta", b"b,c"),
+            ("anthropic-version", &long),
+        ]);
+        assert_eq!(headers.content_type.as_deref(), Some("multipart/form-data; boundary=b"));
+        assert_eq!((headers.beta.as_deref(), headers.anthropic), (Some("a,b,c"), true));
+        let headers = ClientHeaders::read([("content-type", &long[..])]);
+        assert_eq!(headers, ClientHeaders::default());
     }
 }

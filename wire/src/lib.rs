@@ -24,7 +24,7 @@ mod endpoint;
 mod expected;
 mod failure;
 mod fault;
-#[allow(dead_code, unused_imports)]
+mod form;
 mod generate;
 #[cfg(test)]
 mod golden;
@@ -36,6 +36,8 @@ mod messages;
 mod models;
 #[allow(dead_code, unused_imports)]
 mod neutral;
+mod overlay;
+mod pass;
 mod provider;
 mod question;
 mod relay;
@@ -49,13 +51,15 @@ mod target;
 mod tokens;
 
 pub use dialect::Dialect;
-pub use endpoint::{Endpoint, Nowhere};
+pub use endpoint::{Endpoint, Nowhere, Streaming};
 pub use expected::{Expected, WholeAnswer};
 pub use fault::RequestFault;
-pub use header::{AnswerHeaders, Header};
+pub use header::{AnswerHeaders, ClientHeaders, Header};
 pub use json::JsonFault;
 pub use models::{model, models_list};
 pub use neutral::{Refused, Stamp, Untranslatable};
+pub use overlay::Overlay;
+pub use pass::Pass;
 pub use question::{Prepared, Question};
 pub use relay::{Progress, Relay};
 pub use reply::{ErrorReply, fault_reply, outcome_reply, refusal_reply};

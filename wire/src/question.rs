@@ -6,15 +6,18 @@ use pointsman_core::{FailureKind, Request, Timestamp};
 
 use crate::asked::Asked;
 use crate::dialect::Dialect;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Streaming};
 use crate::expected::Expected;
 use crate::fault::RequestFault;
+use crate::header::ClientHeaders;
 use crate::json::{Json, JsonFault};
-use crate::neutral::{Refused, Stamp, WriteFor, Written};
+use crate::neutral::{Refused, Stamp, Untranslatable, WriteFor, Written};
+use crate::pass::Form;
 use crate::provider;
 use crate::reply::{ErrorReply, fault_reply, untranslatable_reply};
 use crate::splice::Spliced;
 use crate::target::{RequestHead, Target};
+use crate::{chat, generate, messages, responses};
 
 /// One client request. Holds places in its body, not the body.
 #[derive(Clone, Debug)]
@@ -22,6 +25,7 @@ pub struct Question {
     /// For [`Router::begin`](pointsman_core); the host adds what headers and keys say.
     pub facts: Request,
     endpoint: Endpoint,
+    headers: ClientHeaders,
     asked: Asked,
 }
 
@@ -44,9 +48,24 @@ impl Question {
     ///
     /// # Errors
     /// The first fault, with its place. Such a request never reaches a provider: [`fault_reply`].
-    pub fn read(endpoint: Endpoint, body: &[u8]) -> Result<Self, RequestFault> {
-        let (facts, asked) = endpoint.dialect().read_facts(body)?;
-        Ok(Self { facts, endpoint, asked })
+    pub fn read(
+        endpoint: Endpoint,
+        headers: ClientHeaders,
+        body: &[u8],
+    ) -> Result<Self, RequestFault> {
+        let (facts, asked) = match &endpoint {
+            Endpoint::Messages => messages::read_facts(body)?,
+            Endpoint::Generate { model, stream } => {
+                generate::read_facts(body, model, *stream != Streaming::No)?
+            }
+            Endpoint::Pass(pass) => pass.read_facts(&headers, body)?,
+            Endpoint::Chat => chat::read_facts(body)?,
+            Endpoint::Responses => responses::read_facts(body)?,
+            Endpoint::Models(_) | Endpoint::Model(..) => {
+                return Err(RequestFault::Missing { path: "model".into() });
+            }
+        };
+        Ok(Self { facts, endpoint, headers, asked })
     }
 
     /// What the client speaks.
@@ -73,17 +92,55 @@ impl Question {
         _now: Timestamp,
     ) -> Result<Prepared, Refused> {
         let client = self.dialect();
-        let provider = client.toward(target);
+        let pass = match &self.endpoint {
+            Endpoint::Pass(pass) => Some(pass),
+            _ => None,
+        };
+        if let Some(pass) = pass.filter(|pass| !pass.is_served_by(target.protocol)) {
+            return Err(Refused::Untranslatable(Untranslatable {
+                path: pass.path.trim_start_matches('/').into(),
+                why: "goes to providers of its own protocol alone",
+            }));
+        }
+        let provider = if pass.is_some() { client } else { client.toward(target) };
         let Asked { stream, choices, usage_asked, .. } = self.asked;
-        let (body, lost) = if client == provider {
+        let (mut sent, lost) = if client == provider {
             (self.asked.rewrite(target.model), Vec::new())
         } else {
             let written = translate(client, provider, body, target)?;
             (Spliced::whole(written.body), written.lost)
         };
-        let head = provider::head(provider, target, stream);
-        let expected = Expected { client, provider, choices, usage_asked, stamp };
-        Ok(Prepared { head, body, lost, expected })
+        if let Some(overlay) = target.overlay.filter(|one| !one.is_empty() && !self.is_form())
+            && let Ok(changed) = overlay.apply(&sent.to_vec(body))
+        {
+            sent = Spliced::whole(changed);
+        }
+        let head = match pass {
+            Some(pass) => provider::pass_head(pass, target, stream, &self.headers),
+            None => provider::head(provider, target, stream, self.beta(provider)),
+        };
+        let list = matches!(self.endpoint, Endpoint::Generate { stream: Streaming::List, .. });
+        let pass = pass.map(|pass| pass.form);
+        let expected = Expected { client, provider, choices, usage_asked, stamp, list, pass };
+        Ok(Prepared { head, body: sent, lost, expected })
+    }
+
+    /// The `content-type` of a streamed answer.
+    pub fn stream_type(&self) -> &'static str {
+        match self.endpoint {
+            Endpoint::Generate { stream: Streaming::List, .. } => "application/json",
+            _ => "text/event-stream",
+        }
+    }
+
+    fn is_form(&self) -> bool {
+        matches!(&self.endpoint, Endpoint::Pass(pass) if pass.form == Form::Multipart)
+    }
+
+    /// What the client wants of Anthropic beyond the ordinary, for Anthropic.
+    fn beta(&self, provider: Dialect) -> Option<&str> {
+        let same = self.dialect() == Dialect::Messages && provider == Dialect::Messages;
+        self.headers.beta.as_deref().filter(|_| same)
     }
 }
 
@@ -137,11 +194,12 @@ mod tests {
 
     use super::*;
     use crate::header::AnswerHeaders;
+    use crate::overlay::Overlay;
 
     const STAMP: Stamp = Stamp { nonce: 7, created: 1_700_000_000 };
 
     fn prepare(endpoint: Endpoint, body: &str, protocol: Protocol) -> Prepared {
-        let question = Question::read(endpoint, body.as_bytes()).unwrap();
+        let question = Question::read(endpoint, ClientHeaders::default(), body.as_bytes()).unwrap();
         let target = Target { model: "theirs", ..Target::new(protocol) };
         question.prepare(body.as_bytes(), &target, STAMP, Timestamp::ZERO).unwrap()
     }
@@ -216,7 +274,8 @@ mod tests {
     #[test]
     fn what_cannot_be_said_is_named() {
         let body = r#"{"model":"m","messages":[{"role":"user","content":"Hi"}],"n":3}"#;
-        let question = Question::read(Endpoint::Chat, body.as_bytes()).unwrap();
+        let question =
+            Question::read(Endpoint::Chat, ClientHeaders::default(), body.as_bytes()).unwrap();
         let target = Target::new(Protocol::Anthropic);
         let refused = question.prepare(body.as_bytes(), &target, STAMP, Timestamp::ZERO);
         let refused = refused.unwrap_err();
@@ -224,5 +283,55 @@ mod tests {
         let reply = refused.reply(question.dialect());
         let error = json(&reply.body());
         assert_eq!((reply.status, &error["error"]["param"]), (400, &"n".into()));
+    }
+
+    #[test]
+    fn an_overlay_changes_what_is_sent() {
+        let node = |text: &str| pointsman_core::Node::Text(text.into());
+        let params = pointsman_core::Params {
+            set: vec![("user".into(), node("us"))],
+            drop: vec!["seed".into()],
+            ..Default::default()
+        };
+        let overlay = Overlay::new(&params);
+        let body = r#"{"model":"m","max_tokens":5,"seed":1,"messages":[]}"#;
+        let question =
+            Question::read(Endpoint::Messages, ClientHeaders::default(), body.as_bytes()).unwrap();
+        let target =
+            Target { overlay: Some(&overlay), model: "m", ..Target::new(Protocol::Anthropic) };
+        let sent = question.prepare(body.as_bytes(), &target, STAMP, Timestamp::ZERO).unwrap();
+        let expected = r#"{"model":"m","max_tokens":5,"messages":[],"user":"us"}"#;
+        assert_eq!(sent.body.to_vec(body.as_bytes()), expected.as_bytes());
+    }
+
+    #[test]
+    fn what_passes_through_goes_to_its_own_protocol_alone() {
+        let body = r#"{"model":"m","input":"x"}"#;
+        let pass = Endpoint::read("POST", "/v1/embeddings", &ClientHeaders::default()).unwrap();
+        let prepared = prepare(pass.clone(), body, Protocol::Openai);
+        assert_eq!(prepared.head.url, "https://api.openai.com/v1/embeddings");
+        assert!(prepared.expected.is_opaque());
+        let question = Question::read(pass, ClientHeaders::default(), body.as_bytes()).unwrap();
+        let target = Target::new(Protocol::Anthropic);
+        let refused = question.prepare(body.as_bytes(), &target, STAMP, Timestamp::ZERO);
+        assert_eq!(refused.unwrap_err().kind(), FailureKind::Untranslatable);
+    }
+
+    #[test]
+    fn a_gemini_client_may_want_a_list() {
+        let body = r#"{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}"#;
+        let path = "/v1beta/models/g:streamGenerateContent";
+        let endpoint = Endpoint::read("POST", path, &ClientHeaders::default()).unwrap();
+        let prepared = prepare(endpoint, body, Protocol::Openai);
+        let stream = concat!(
+            "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Ho\"}}]}\n\n",
+            "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+            "data: [DONE]\n\n",
+        );
+        let mut out = Vec::new();
+        assert!(prepared.expected.relay().push(stream.as_bytes(), &mut out).done);
+        let list = json(&out);
+        assert_eq!(list[0]["candidates"][0]["content"]["parts"][0]["text"], "Ho");
+        assert!(list.as_array().unwrap().len() > 1, "{list}");
     }
 }

@@ -5,6 +5,7 @@ use core::fmt;
 use pointsman_core::Protocol;
 
 use crate::header::Header;
+use crate::overlay::Overlay;
 
 /// One deployment as its provider knows it.
 #[derive(Clone, Copy)]
@@ -26,6 +27,8 @@ pub struct Target<'a> {
     pub model: &'a str,
     /// The most tokens of output, for a request that does not say and a protocol that must.
     pub max_output: Option<u64>,
+    /// What the configuration changes in the request.
+    pub overlay: Option<&'a Overlay>,
 }
 
 impl Target<'_> {
@@ -40,6 +43,7 @@ impl Target<'_> {
             query: &[],
             model: "",
             max_output: None,
+            overlay: None,
         }
     }
 
@@ -112,6 +116,16 @@ impl RequestHead {
             url.push_str(&format!("{}={}", escape(name, ""), escape(value, "")));
         }
         Self { method: "POST", url, headers }
+    }
+}
+
+impl RequestHead {
+    /// Gives a header another value, unless the configuration has set it.
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        let ours = self.headers.iter_mut().find(|header| header.name == name && !header.secret);
+        if let Some(header) = ours {
+            value.clone_into(&mut header.value);
+        }
     }
 }
 

@@ -28,14 +28,13 @@ const LIST: &[Line] = &[
     Line("providers.*.protocol", false, "its deployments are blocked", |node| {
         text(node).is_some_and(|word| !PROTOCOLS.contains(&word))
     }),
-    Line("deployments.*.params", false, NO_EFFECT, any),
     Line("groups.*.members.[].params", false, NO_EFFECT, any),
     Line("groups.*.commit", false, "`first_content` is used", other_commit),
     Line("policy.commit", false, "`first_content` is used", other_commit),
 ];
 
 /// The protocols that hosts speak.
-const PROTOCOLS: [&str; 4] = ["openai", "azure", "anthropic", "mock"];
+const PROTOCOLS: [&str; 5] = ["openai", "azure", "anthropic", "gemini", "mock"];
 
 /// Whether hosts speak this protocol.
 pub(crate) fn speaks(protocol: Protocol) -> bool {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pointsman_core::{Capability, Needs, Request, Router, Seed, Trace};
-use pointsman_wire::{Endpoint, Question};
+use pointsman_wire::{ClientHeaders, Endpoint, Question};
 
 use super::{failed, load, serve};
 use crate::cli::ExplainArgs;
@@ -65,7 +65,8 @@ fn request(args: &ExplainArgs) -> Result<Request, String> {
     let mut request = match &args.body {
         None => Request::default(),
         Some(path) => {
-            let question = Question::read(Endpoint::Chat, &read_body(path)?);
+            let question =
+                Question::read(Endpoint::Chat, ClientHeaders::default(), &read_body(path)?);
             question.map_err(|fault| format!("--body: {fault}"))?.facts
         }
     };

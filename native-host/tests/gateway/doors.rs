@@ -12,7 +12,7 @@ async fn requests_at_fault_are_told_what_is_wrong() {
         (chat, r#"{"messages":[]}"#, 400, "missing_required_parameter"),
         (chat, r#"{"model":"nope","messages":[]}"#, 404, "model_not_found"),
         (chat, large.as_str(), 413, "body_too_large"),
-        ("/v1/embeddings", "{}", 404, "unsupported_endpoint"),
+        ("/v1/batches", "{}", 404, "unsupported_endpoint"),
         ("/v1/models", "{}", 405, "method_not_allowed"),
     ] {
         let reply = send(bench.api, &post(path, body)).await;

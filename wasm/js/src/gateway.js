@@ -38,8 +38,9 @@ class Engine {
   async serve(request) {
     const { now, random } = this.#hosts;
     const body = await read(request, this.#core.maxBody);
-    const { pathname } = new URL(request.url);
-    const exchange = this.#core.open(request.method, pathname, body, random(), now());
+    const { pathname, search } = new URL(request.url);
+    const { method, headers } = request;
+    const exchange = this.#core.open(method, pathname + search, [...headers], body, random(), now());
     return new Conversation(exchange, this.#hosts, this.#calls).run(request.signal);
   }
 

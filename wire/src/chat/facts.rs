@@ -2,7 +2,7 @@
 
 use pointsman_core::{Needs, Request};
 
-use super::messages::{Messages, read_messages};
+use super::messages::{Messages, read_messages, read_prompt};
 use crate::asked::{Asked, label, read_model};
 use crate::fault::{Flaw, RequestFault};
 use crate::json::{Kind, Skimmer, Span};
@@ -16,13 +16,27 @@ use crate::tokens::estimate_tokens;
 /// # Errors
 /// The first fault, with its place.
 pub(crate) fn read_facts(body: &[u8]) -> Result<(Request, Asked), RequestFault> {
+    read(body, "messages")
+}
+
+/// Reads the body of a `POST /v1/completions`, the same with a prompt in place of messages.
+///
+/// # Errors
+/// The first fault, with its place.
+pub(crate) fn read_completion(body: &[u8]) -> Result<(Request, Asked), RequestFault> {
+    read(body, "prompt")
+}
+
+/// Reads a body that must have the member `input`.
+fn read(body: &[u8], input: &str) -> Result<(Request, Asked), RequestFault> {
     let mut top = TopLevel::default();
     top.read(body).map_err(|flaw| flaw.locate(body))?;
     if top.asked.model_spans.is_empty() {
         return Err(RequestFault::Missing { path: "model".into() });
     }
-    let Some(messages) = top.messages else {
-        return Err(RequestFault::Missing { path: "messages".into() });
+    let found = if input == "prompt" { top.prompt } else { top.messages };
+    let Some(messages) = found else {
+        return Err(RequestFault::Missing { path: input.into() });
     };
     let needs = Needs {
         tools: top.tools.some || top.functions.some,
@@ -59,6 +73,7 @@ pub(crate) fn read_facts(body: &[u8]) -> Result<(Request, Asked), RequestFault> 
 struct TopLevel {
     asked: Asked,
     messages: Option<Messages>,
+    prompt: Option<Messages>,
     stream: bool,
     stream_end: usize,
     usage: UsageOption,
@@ -99,6 +114,7 @@ impl TopLevel {
         match key {
             "model" => read_model(json, &mut self.asked)?,
             "messages" => self.messages = Some(read_messages(json)?),
+            "prompt" => self.prompt = Some(read_prompt(json)?),
             "stream" => {
                 self.stream = flag(json, "stream")?.unwrap_or(false);
                 self.stream_end = json.offset();

@@ -38,6 +38,13 @@ pub(super) fn read_messages(json: &mut Skimmer<'_>) -> Result<Messages, Flaw> {
     Ok(reader.messages)
 }
 
+/// Reads the value of `prompt`: a text, several, or tokens.
+pub(super) fn read_prompt(json: &mut Skimmer<'_>) -> Result<Messages, Flaw> {
+    let mut text = Estimate::default();
+    json.walk(&mut |one| text.add_string(one))?;
+    Ok(Messages { tokens: text.tokens(), ..Messages::default() })
+}
+
 #[derive(Default)]
 struct Reader {
     messages: Messages,

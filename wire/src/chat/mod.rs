@@ -27,7 +27,7 @@ pub(crate) use answer::judge_whole;
 pub(crate) use chunk::judge;
 pub(crate) use effort::{EFFORTS, read_effort};
 pub(crate) use error::{error_body, error_event};
-pub(crate) use facts::read_facts;
+pub(crate) use facts::{read_completion, read_facts};
 pub(crate) use read_answer::read_answer;
 pub(crate) use read_events::EventReader;
 pub(crate) use read_messages::is_arguments;

@@ -10,16 +10,52 @@ mod tests;
 use pointsman_core::Protocol;
 
 use crate::dialect::Dialect;
+use crate::header::ClientHeaders;
+use crate::pass::{Form, Pass};
 use crate::target::{RequestHead, Target};
 
-/// The head of a request for an answer, in what the provider is spoken to in.
-pub(crate) fn head(dialect: Dialect, target: &Target<'_>, stream: bool) -> RequestHead {
-    let path = match dialect {
-        Dialect::Chat => "/chat/completions",
-        Dialect::Responses => "/responses",
-        Dialect::Messages => return anthropic::head(target, "/messages", stream, None),
-        Dialect::Generate | Dialect::Converse => return gemini::head(target, stream),
+/// The head of a request for an answer, in what the provider is spoken to in. `beta` is the
+/// client's own `anthropic-beta`, for Anthropic.
+pub(crate) fn head(
+    dialect: Dialect,
+    target: &Target<'_>,
+    stream: bool,
+    beta: Option<&str>,
+) -> RequestHead {
+    match dialect {
+        Dialect::Chat => openai_head(target, "/chat/completions", stream),
+        Dialect::Responses => openai_head(target, "/responses", stream),
+        Dialect::Messages => anthropic::head(target, "/messages", stream, beta),
+        Dialect::Generate | Dialect::Converse => gemini::head(target, stream),
+    }
+}
+
+/// The head of a request that passes through.
+pub(crate) fn pass_head(
+    pass: &Pass,
+    target: &Target<'_>,
+    stream: bool,
+    headers: &ClientHeaders,
+) -> RequestHead {
+    let mut head = match pass.dialect {
+        Dialect::Messages => anthropic::head(target, pass.path, stream, headers.beta.as_deref()),
+        Dialect::Generate => gemini::method(target, pass.path, stream),
+        Dialect::Chat | Dialect::Responses | Dialect::Converse => {
+            openai_head(target, pass.path, stream)
+        }
     };
+    if pass.form == Form::Multipart
+        && let Some(content_type) = &headers.content_type
+    {
+        head.set("content-type", content_type);
+    }
+    if pass.form != Form::Completion {
+        head.set("accept", "*/*");
+    }
+    head
+}
+
+fn openai_head(target: &Target<'_>, path: &str, stream: bool) -> RequestHead {
     match target.protocol {
         Protocol::Azure => azure::head(target, path, stream),
         _ => openai::head(target, path, stream),

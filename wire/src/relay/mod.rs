@@ -5,6 +5,7 @@
 //! answer; and the frame with the usage we asked for in the client's place.
 
 mod chunk;
+mod list;
 #[cfg(test)]
 mod tests;
 mod translator;
@@ -12,6 +13,7 @@ mod translator;
 use pointsman_core::{Failure, FailureKind, Usage};
 
 pub(crate) use chunk::Chunk;
+use list::List;
 pub(crate) use translator::Translator;
 
 use crate::dialect::{Dialect, Verdict};
@@ -50,6 +52,7 @@ impl Relay {
             dialect,
             translator: None,
             said: Vec::new(),
+            list: None,
             phase: Phase::Start,
             held: Vec::new(),
             scratch: Vec::new(),
@@ -69,6 +72,12 @@ impl Relay {
         self.reading.translator = Some(Box::new(translator));
         // Who writes the client's protocol knows whether usage was asked for.
         self.reading.withhold_usage = false;
+        self
+    }
+
+    /// The same, for a client that wants the data in a JSON list, if `list`.
+    pub(crate) fn in_list(mut self, list: bool) -> Self {
+        self.reading.list = list.then(List::default);
         self
     }
 
@@ -159,6 +168,8 @@ struct Reading {
     translator: Option<Box<Translator>>,
     /// What the translator makes of one frame.
     said: Vec<u8>,
+    /// For a client that wants a JSON list of the data.
+    list: Option<List>,
     phase: Phase,
     held: Vec<u8>,
     scratch: Vec<u8>,
@@ -198,22 +209,36 @@ impl Reading {
         let mut fate = self.judge(&event);
         let mut said = core::mem::take(&mut self.said);
         said.clear();
-        if let Some(translator) = &mut self.translator {
-            if !matches!(fate, Fate::Fail(_)) && !translate(translator, &event, &mut said) {
-                fate = Fate::Fail(SERVER);
-            }
-            self.apply(fate, &said, out);
-        } else {
-            self.apply(fate, frame, out);
+        let translated = self.translator.is_some();
+        if let Some(translator) = &mut self.translator
+            && !matches!(fate, Fate::Fail(_))
+            && !translate(translator, &event, &mut said)
+        {
+            fate = Fate::Fail(SERVER);
         }
+        let mut shown = if translated { &said } else { frame };
+        let mut items = Vec::new();
+        if let Some(list) = &mut self.list {
+            list.take(shown, &mut items);
+            shown = &items;
+        }
+        self.apply(fate, shown, out);
         (self.scratch, self.said) = (scratch, said);
     }
 
     /// All has come but the end.
     fn close(&mut self, out: &mut Vec<u8>) {
+        let mut end = Vec::new();
         match &mut self.translator {
-            Some(translator) => translator.end(out),
-            None => out.extend_from_slice(self.dialect.closing()),
+            Some(translator) => translator.end(&mut end),
+            None => end.extend_from_slice(self.dialect.closing()),
+        }
+        match &mut self.list {
+            Some(list) => {
+                list.take(&end, out);
+                list.close(out);
+            }
+            None => out.append(&mut end),
         }
         self.phase = Phase::Done;
     }
@@ -277,6 +302,9 @@ impl Reading {
             Fate::Done => {
                 self.let_go(out);
                 out.extend_from_slice(frame);
+                if let Some(list) = &mut self.list {
+                    list.close(out);
+                }
                 self.phase = Phase::Done;
             }
             Fate::Withhold => self.forwarded_last = false,
@@ -295,7 +323,7 @@ impl Reading {
     }
 
     fn late_feed(&mut self, feed: &[u8], out: &mut Vec<u8>) {
-        if !self.forwarded_last || self.translator.is_some() {
+        if !self.forwarded_last || self.translator.is_some() || self.list.is_some() {
             return;
         }
         if self.phase == Phase::Waiting { self.hold(feed) } else { out.extend_from_slice(feed) }

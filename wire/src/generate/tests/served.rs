@@ -3,7 +3,7 @@
 use pointsman_core::{FailureKind, Protocol, Timestamp};
 
 use crate::endpoint::Endpoint;
-use crate::header::AnswerHeaders;
+use crate::header::{AnswerHeaders, ClientHeaders};
 use crate::neutral::Stamp;
 use crate::question::{Prepared, Question};
 use crate::target::Target;
@@ -18,7 +18,7 @@ const STOP: &str = "data: {\"candidates\":[{\"finishReason\":\"STOP\"}],\"usageM
 const SAFETY: &str = "data: {\"candidates\":[{\"finishReason\":\"SAFETY\"}]}\n\n";
 
 fn prepare(endpoint: Endpoint) -> Prepared {
-    let question = Question::read(endpoint, BODY.as_bytes()).unwrap();
+    let question = Question::read(endpoint, ClientHeaders::default(), BODY.as_bytes()).unwrap();
     let target = Target { model: "theirs", ..Target::new(Protocol::Gemini) };
     question.prepare(BODY.as_bytes(), &target, STAMP, Timestamp::ZERO).unwrap()
 }

@@ -11,7 +11,8 @@ use crate::target::Target;
 const STAMP: Stamp = Stamp { nonce: 7, created: 1_700_000_000 };
 
 fn question(body: &str) -> Question {
-    Question::read(Endpoint::Responses, body.as_bytes()).unwrap()
+    Question::read(Endpoint::Responses, crate::header::ClientHeaders::default(), body.as_bytes())
+        .unwrap()
 }
 
 fn prepare(body: &str, target: &Target<'_>) -> Prepared {
