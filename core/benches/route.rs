@@ -19,6 +19,8 @@ use load::{CALLS, Load};
 use pointsman_core::{Config, Loaded, Node, Router, Timestamp};
 
 const ROUNDS: u32 = 400;
+/// Before instructions are counted.
+const WARM_ROUNDS: u32 = 20;
 const STRATEGIES: [&str; 12] = [
     "predicted",
     "weighted",
@@ -121,7 +123,9 @@ fn instructions(strategy: &str, members: u32, others: u32) -> Option<u64> {
 /// Warms up; then a round begins, or is only prepared.
 fn count(strategy: &str, members: u32, others: u32, last: &str) {
     let mut load = Load::new(strategy, members, others);
-    load.rounds(20);
+    for _ in 0..WARM_ROUNDS {
+        round(&mut load);
+    }
     load.prepare();
     if last == "begin" {
         load.begin();

@@ -137,6 +137,10 @@ fn candidate_line(candidate: &Verdict, width: usize, at: Timestamp) -> String {
         // Writing to a string does not fail.
         let _ = write!(text, "  score {score}");
     }
+    if !candidate.terms.is_empty() {
+        let terms = candidate.terms.iter().map(|term| format!("{} {}", term.name, term.value));
+        let _ = write!(text, "  of {}", terms.collect::<Vec<_>>().join(", "));
+    }
     if !candidate.unknown.is_empty() {
         let names: Vec<&str> = candidate.unknown.iter().map(|one| one.name()).collect();
         let _ = write!(text, "  (unknown: {})", names.join(", "));

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails loudly")]
 
 #[path = "../../core/benches/load/mod.rs"]
-#[allow(dead_code, reason = "what counts instructions is native")]
 mod load;
 
 use wasm_bindgen::prelude::wasm_bindgen;

@@ -58,16 +58,6 @@ impl Load {
             *action = self.router.resume(call, completed(self.n), at(self.n + 1_000)).unwrap();
         }
     }
-
-    /// Whole rounds.
-    pub(crate) fn rounds(&mut self, rounds: u64) {
-        for _ in 0..rounds {
-            self.prepare();
-            self.begin();
-            self.ready();
-            self.complete();
-        }
-    }
 }
 
 fn at(millis: u64) -> Timestamp {
