@@ -182,7 +182,7 @@ class Refusals(ClientTest):
     def test_a_path_that_is_not_served(self):
         self.start()
         with self.assertRaises(openai.NotFoundError) as raised:
-            self.client.embeddings.create(model="chat", input="Hello?")
+            self.client.batches.list()
         self.assertEqual(raised.exception.code, "unsupported_endpoint")
 
     def test_everybody_is_rate_limited(self):

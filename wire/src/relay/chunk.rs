@@ -24,3 +24,15 @@ pub(crate) struct Chunk {
     /// The output in it.
     pub(crate) output: Estimate,
 }
+
+/// The larger of each count.
+pub(super) fn most(a: Usage, b: Usage) -> Usage {
+    Usage {
+        input: a.input.max(b.input),
+        cached_input: a.cached_input.max(b.cached_input),
+        cache_write: a.cache_write.max(b.cache_write),
+        output: a.output.max(b.output),
+        reasoning: a.reasoning.max(b.reasoning),
+        estimated: a.estimated || b.estimated,
+    }
+}

@@ -13,6 +13,7 @@ mod translator;
 use pointsman_core::{Failure, FailureKind, Usage};
 
 pub(crate) use chunk::Chunk;
+use chunk::most;
 use list::List;
 pub(crate) use translator::Translator;
 
@@ -390,16 +391,4 @@ fn translate(translator: &mut Translator, event: &Event<'_>, said: &mut Vec<u8>)
         }
         translator.read(event.name, data, said).is_ok()
     })
-}
-
-/// The larger of each count.
-fn most(a: Usage, b: Usage) -> Usage {
-    Usage {
-        input: a.input.max(b.input),
-        cached_input: a.cached_input.max(b.cached_input),
-        cache_write: a.cache_write.max(b.cache_write),
-        output: a.output.max(b.output),
-        reasoning: a.reasoning.max(b.reasoning),
-        estimated: a.estimated || b.estimated,
-    }
 }
