@@ -71,7 +71,8 @@ impl Endpoint {
             .iter()
             .find_map(|version| Some((*version, path.strip_prefix(version)?)))
             .unwrap_or(("", path));
-        let gemini = matches!(version, "/v1beta" | "/v1alpha");
+        // Its client asks for the models under `/v1`, as others do.
+        let gemini = matches!(version, "/v1beta" | "/v1alpha") || headers.google;
         let dialect = match (gemini, headers.anthropic) {
             (true, _) => Dialect::Generate,
             (false, true) => Dialect::Messages,
@@ -210,6 +211,13 @@ mod tests {
         let headers = ClientHeaders { anthropic: true, ..ClientHeaders::default() };
         let models = Endpoint::read("GET", "/v1/models", &headers);
         assert_eq!(models, Ok(Endpoint::Models(Dialect::Messages)));
+    }
+
+    #[test]
+    fn geminis_clients_are_known_by_their_key() {
+        let headers = ClientHeaders { google: true, ..ClientHeaders::default() };
+        let models = Endpoint::read("GET", "/v1/models", &headers);
+        assert_eq!(models, Ok(Endpoint::Models(Dialect::Generate)));
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct ClientHeaders {
     pub beta: Option<String>,
     /// Whether there is an `anthropic-version`: the client speaks that protocol.
     pub anthropic: bool,
+    /// Whether there is an `x-goog-api-key`: the client speaks Gemini's protocol.
+    pub google: bool,
 }
 
 impl ClientHeaders {
@@ -63,6 +65,7 @@ impl ClientHeaders {
                     (beta, value) => *beta = value.or_else(|| beta.take()),
                 },
                 "anthropic-version" => read.anthropic = true,
+                "x-goog-api-key" => read.google = true,
                 _ => {}
             }
         }

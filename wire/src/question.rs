@@ -11,7 +11,7 @@ use crate::expected::Expected;
 use crate::fault::RequestFault;
 use crate::header::ClientHeaders;
 use crate::json::{Json, JsonFault};
-use crate::neutral::{Refused, Stamp, Untranslatable, WriteFor, Written};
+use crate::neutral::{Effort, Refused, Stamp, Untranslatable, WriteFor, Written};
 use crate::pass::Form;
 use crate::provider;
 use crate::reply::{ErrorReply, fault_reply, untranslatable_reply};
@@ -107,7 +107,7 @@ impl Question {
         let (mut sent, lost) = if client == provider {
             (self.asked.rewrite(target.model), Vec::new())
         } else {
-            let written = translate(client, provider, body, target)?;
+            let written = translate(client, provider, body, stream, target)?;
             (Spliced::whole(written.body), written.lost)
         };
         if let Some(overlay) = target.overlay.filter(|one| !one.is_empty() && !self.is_form())
@@ -148,11 +148,21 @@ fn translate(
     client: Dialect,
     provider: Dialect,
     body: &[u8],
+    stream: bool,
     target: &Target<'_>,
 ) -> Result<Written, Refused> {
     let json =
         Json::parse(body).map_err(|broken| RequestFault::Json(JsonFault::locate(body, broken)))?;
-    let request = client.read_request(&json)?;
+    let mut request = client.read_request(&json)?;
+    // Gemini's clients say it in the path.
+    request.stream = stream;
+    if provider == Dialect::Generate
+        && let Some(thinking) = &mut request.thinking
+    {
+        // It alone keeps thoughts to itself unless asked.
+        let off = thinking.effort == Some(Effort::None) || thinking.budget == Some(0);
+        thinking.shown = thinking.shown.or((!off).then_some(true));
+    }
     let target = WriteFor {
         model: target.model,
         max_output_default: target.max_output,
