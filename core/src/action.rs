@@ -41,7 +41,8 @@ pub enum Action {
         until: Timestamp,
     },
     /// Ask the shared store for the first of these candidates that fits, and answer with
-    /// [`Event::Granted`], [`Event::Denied`] or [`Event::StoreDown`].
+    /// [`Event::Granted`], [`Event::Denied`] or [`Event::StoreDown`]. For limits that several
+    /// routers share; no host has such a store yet, so the router does not ask for one.
     Claim(Claim),
     /// The call is over.
     Finish(Outcome),

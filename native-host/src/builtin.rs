@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-/// Providers that speak OpenAI's protocol: name, the variable that usually holds their key, and
-/// where they are.
+/// Providers: name, the variable that usually holds their key, and where they are.
 const PROVIDERS: &[(&str, &str, &str)] = &[
+    ("anthropic", "ANTHROPIC_API_KEY", "https://api.anthropic.com/v1"),
     ("openai", "OPENAI_API_KEY", "https://api.openai.com/v1"),
     ("groq", "GROQ_API_KEY", "https://api.groq.com/openai/v1"),
     ("together", "TOGETHER_API_KEY", "https://api.together.xyz/v1"),
@@ -31,10 +31,12 @@ pub(crate) fn config(has: &dyn Fn(&str) -> bool) -> String {
     providers.push_str(PRACTICE);
     deployments.push_str("  echo: { provider: practice, model: echo }\n");
     for (name, variable, base_url) in PROVIDERS.iter().filter(|(_, variable, _)| has(variable)) {
+        // All others speak as OpenAI does.
+        let protocol = if *name == "anthropic" { "anthropic" } else { "openai" };
         // Writing to a string does not fail.
         let _ = writeln!(
             providers,
-            "  {name}: {{ protocol: openai, base_url: \"{base_url}\", \
+            "  {name}: {{ protocol: {protocol}, base_url: \"{base_url}\", \
              api_key: {{ env: {variable} }} }}"
         );
         let _ = writeln!(deployments, "  {name}-any: {{ provider: {name}, model: \"*\" }}");
@@ -63,6 +65,7 @@ mod tests {
         assert!(loaded.catalog.resolve("groq/llama-3").is_some());
         assert!(loaded.catalog.resolve("demo").is_some());
         assert!(loaded.catalog.resolve("openai/gpt-4o").is_none());
+        assert!(loaded.catalog.resolve("anthropic/claude-sonnet-4-5").is_none());
         assert_eq!(loaded.not_built, []);
         assert_eq!(loaded.warnings, []);
     }

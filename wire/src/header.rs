@@ -44,6 +44,8 @@ pub struct ClientHeaders {
     pub beta: Option<String>,
     /// Whether there is an `anthropic-version`: the client speaks that protocol.
     pub anthropic: bool,
+    /// That version, which goes on to Anthropic with the body that is written for it.
+    pub version: Option<String>,
     /// Whether there is an `x-goog-api-key`: the client speaks Gemini's protocol.
     pub google: bool,
 }
@@ -64,7 +66,10 @@ impl ClientHeaders {
                     (Some(all), Some(one)) => all.extend([",", &one]),
                     (beta, value) => *beta = value.or_else(|| beta.take()),
                 },
-                "anthropic-version" => read.anthropic = true,
+                "anthropic-version" => {
+                    read.anthropic = true;
+                    read.version = value();
+                }
                 "x-goog-api-key" => read.google = true,
                 _ => {}
             }

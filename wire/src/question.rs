@@ -115,9 +115,10 @@ impl Question {
         {
             sent = Spliced::whole(changed);
         }
+        let same = (client == provider).then_some(&self.headers);
         let head = match pass {
             Some(pass) => provider::pass_head(pass, target, stream, &self.headers),
-            None => provider::head(provider, target, stream, self.beta(provider)),
+            None => provider::head(provider, target, stream, same),
         };
         let list = matches!(self.endpoint, Endpoint::Generate { stream: Streaming::List, .. });
         let pass = pass.map(|pass| pass.form);
@@ -135,12 +136,6 @@ impl Question {
 
     fn is_form(&self) -> bool {
         matches!(&self.endpoint, Endpoint::Pass(pass) if pass.form == Form::Multipart)
-    }
-
-    /// What the client wants of Anthropic beyond the ordinary, for Anthropic.
-    fn beta(&self, provider: Dialect) -> Option<&str> {
-        let same = self.dialect() == Dialect::Messages && provider == Dialect::Messages;
-        self.headers.beta.as_deref().filter(|_| same)
     }
 }
 

@@ -14,18 +14,18 @@ use crate::header::ClientHeaders;
 use crate::pass::{Form, Pass};
 use crate::target::{RequestHead, Target};
 
-/// The head of a request for an answer, in what the provider is spoken to in. `beta` is the
-/// client's own `anthropic-beta`, for Anthropic.
+/// The head of a request for an answer, in what the provider is spoken to in. `client` is the
+/// head of the client's own, if it speaks the same.
 pub(crate) fn head(
     dialect: Dialect,
     target: &Target<'_>,
     stream: bool,
-    beta: Option<&str>,
+    client: Option<&ClientHeaders>,
 ) -> RequestHead {
     match dialect {
         Dialect::Chat => openai_head(target, "/chat/completions", stream),
         Dialect::Responses => openai_head(target, "/responses", stream),
-        Dialect::Messages => anthropic::head(target, "/messages", stream, beta),
+        Dialect::Messages => anthropic::head(target, "/messages", stream, client),
         Dialect::Generate | Dialect::Converse => gemini::head(target, stream),
     }
 }
@@ -38,7 +38,7 @@ pub(crate) fn pass_head(
     headers: &ClientHeaders,
 ) -> RequestHead {
     let mut head = match pass.dialect {
-        Dialect::Messages => anthropic::head(target, pass.path, stream, headers.beta.as_deref()),
+        Dialect::Messages => anthropic::head(target, pass.path, stream, Some(headers)),
         Dialect::Generate => gemini::method(target, pass.path, stream),
         Dialect::Chat | Dialect::Responses | Dialect::Converse => {
             openai_head(target, pass.path, stream)

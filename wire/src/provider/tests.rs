@@ -3,6 +3,7 @@
 use pointsman_core::Protocol;
 
 use super::{anthropic, azure, gemini, openai};
+use crate::header::ClientHeaders;
 use crate::target::{RequestHead, Target};
 
 fn target(protocol: Protocol, base_url: Option<&'static str>) -> Target<'static> {
@@ -47,11 +48,22 @@ fn azure_has_a_path_for_each_deployment_or_openais() {
 
 #[test]
 fn anthropic_wants_a_version() {
-    let head = anthropic::head(&target(Protocol::Anthropic, None), "/messages", true, Some("b"));
+    let target = target(Protocol::Anthropic, None);
+    let client = ClientHeaders { beta: Some("b".into()), ..ClientHeaders::default() };
+    let head = anthropic::head(&target, "/messages", true, Some(&client));
     assert_eq!(head.url, "https://api.anthropic.com/v1/messages");
     assert_eq!(header(&head, "x-api-key"), Some("k"));
     assert_eq!(header(&head, "anthropic-version"), Some("2023-06-01"));
     assert_eq!(header(&head, "anthropic-beta"), Some("b"));
+    // What the client wrote is written for the version it names.
+    let client = ClientHeaders { version: Some("2026-10-21".into()), ..client };
+    let target = Target { api_version: Some("2024-01-01"), ..target };
+    let version = |client| {
+        let head = anthropic::head(&target, "/messages", true, client);
+        header(&head, "anthropic-version").map(str::to_owned)
+    };
+    assert_eq!(version(Some(&client)).as_deref(), Some("2026-10-21"));
+    assert_eq!(version(None).as_deref(), Some("2024-01-01"));
     assert_eq!(header(&head, "accept"), Some("text/event-stream"));
 }
 
