@@ -11,13 +11,14 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
+use pointsman_wire::percent_decoded;
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq as _;
 
 use crate::body::OutBody;
 use crate::gateway::Gateway;
 use crate::stop::Phase;
-use crate::{escapes, intake, reply};
+use crate::{intake, reply};
 
 /// The largest body of a command, in bytes.
 const MAX_BODY: usize = 256 * 1024;
@@ -47,7 +48,7 @@ pub(crate) async fn answer(
     if reads && head.uri.path() == "/openapi.json" {
         return reply::json(StatusCode::OK, OutBody::whole(OPENAPI));
     }
-    let path = escapes::undone(head.uri.path());
+    let path = percent_decoded(head.uri.path());
     let query = head.uri.query().unwrap_or_default();
     let steps: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let answer = if reads {
@@ -89,7 +90,7 @@ fn nowhere<T>() -> Result<T, (StatusCode, String)> {
 /// The value of a parameter in the query of an address.
 fn parameter(query: &str, name: &str) -> Option<String> {
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    pairs.find(|(own, _)| *own == name).map(|(_, value)| escapes::undone(value))
+    pairs.find(|(own, _)| *own == name).map(|(_, value)| percent_decoded(value))
 }
 
 fn readiness(gateway: &Gateway) -> Response<OutBody> {

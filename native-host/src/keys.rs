@@ -96,7 +96,7 @@ fn presented(headers: &HeaderMap, uri: &Uri) -> Option<Vec<u8>> {
     key.map(<[u8]>::to_vec).or_else(|| {
         let pairs = uri.query()?.split('&');
         let key = pairs.filter_map(|pair| pair.strip_prefix("key=")).find(|key| !key.is_empty())?;
-        Some(crate::escapes::undone(key).into_bytes())
+        Some(pointsman_wire::percent_decoded(key).into_bytes())
     })
 }
 

@@ -17,7 +17,6 @@ mod commands;
 mod decisions;
 mod document;
 mod drive;
-mod escapes;
 mod explanation;
 mod gateway;
 mod intake;

@@ -77,9 +77,10 @@ impl Live {
             lines.entry(name.clone()).or_insert_with(|| Arc::clone(line));
         }
         let by_provider = catalog.providers().map(|(_, one)| lines.get(&one.name).cloned());
+        let own = config.deployments.iter();
+        let own: BTreeMap<&str, _> = own.map(|one| (one.name.as_str(), &one.params)).collect();
         let overlay = |(_, one): (DeploymentId, &Deployment)| {
-            let own = config.deployments.iter().find(|config| config.name == one.name);
-            own.map(|config| Overlay::new(&config.params)).unwrap_or_default()
+            own.get(one.name.as_str()).map(|params| Overlay::new(params)).unwrap_or_default()
         };
         Self {
             by_provider: by_provider.collect(),

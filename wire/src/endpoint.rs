@@ -1,6 +1,7 @@
 //! Which method and path mean what.
 
 use crate::dialect::Dialect;
+use crate::escapes::percent_decoded;
 use crate::header::ClientHeaders;
 use crate::pass::Pass;
 
@@ -137,23 +138,6 @@ fn guess(path: &str) -> Dialect {
     }
 }
 
-/// Clients escape the slash in a name: `openai%2Fgpt-4o`. What is no escape stands for itself.
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        let digits = (first == b'%').then(|| tail.split_at_checked(2)).flatten();
-        let byte = digits.and_then(|(digits, after)| {
-            let digits = core::str::from_utf8(digits).ok()?;
-            Some((u8::from_str_radix(digits, 16).ok()?, after))
-        });
-        let (byte, after) = byte.unwrap_or((first, tail));
-        bytes.push(byte);
-        rest = after;
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,12 +202,5 @@ mod tests {
         let headers = ClientHeaders { google: true, ..ClientHeaders::default() };
         let models = Endpoint::read("GET", "/v1/models", &headers);
         assert_eq!(models, Ok(Endpoint::Models(Dialect::Generate)));
-    }
-
-    #[test]
-    fn escapes_are_undone() {
-        assert_eq!(percent_decoded("openai%2Fgpt-4o"), "openai/gpt-4o");
-        assert_eq!(percent_decoded("50%"), "50%");
-        assert_eq!(percent_decoded("%zz%41"), "%zzA");
     }
 }

@@ -21,6 +21,7 @@ mod chat;
 mod dialect;
 mod duration;
 mod endpoint;
+mod escapes;
 mod expected;
 mod failure;
 mod fault;
@@ -29,12 +30,9 @@ mod generate;
 #[cfg(test)]
 mod golden;
 mod header;
-// What no protocol uses yet.
-#[allow(dead_code, unused_imports)]
 mod json;
 mod messages;
 mod models;
-#[allow(dead_code, unused_imports)]
 mod neutral;
 mod overlay;
 mod pass;
@@ -52,6 +50,7 @@ mod tokens;
 
 pub use dialect::Dialect;
 pub use endpoint::{Endpoint, Nowhere, Streaming};
+pub use escapes::percent_decoded;
 pub use expected::{Expected, WholeAnswer};
 pub use fault::RequestFault;
 pub use header::{AnswerHeaders, ClientHeaders, Header};

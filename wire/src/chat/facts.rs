@@ -6,7 +6,7 @@ use super::messages::{Messages, read_messages, read_prompt};
 use crate::asked::{Asked, label, read_model};
 use crate::fault::{Flaw, RequestFault};
 use crate::json::{Kind, Skimmer, Span};
-use crate::skimmed::{flag, list, object, whole_number};
+use crate::skimmed::{flag, list, members, object, whole_number};
 use crate::splice::Edit;
 use crate::tokens::estimate_tokens;
 
@@ -30,7 +30,7 @@ pub(crate) fn read_completion(body: &[u8]) -> Result<(Request, Asked), RequestFa
 /// Reads a body that must have the member `input`.
 fn read(body: &[u8], input: &str) -> Result<(Request, Asked), RequestFault> {
     let mut top = TopLevel::default();
-    top.read(body).map_err(|flaw| flaw.locate(body))?;
+    members(body, |key, json| top.member(key, json)).map_err(|flaw| flaw.locate(body))?;
     if top.asked.model_spans.is_empty() {
         return Err(RequestFault::Missing { path: "model".into() });
     }
@@ -98,18 +98,6 @@ struct Definitions {
 }
 
 impl TopLevel {
-    fn read(&mut self, body: &[u8]) -> Result<(), Flaw> {
-        let mut json = Skimmer::new(body);
-        if json.kind()? != Kind::Object {
-            json.broken("an object")?;
-        }
-        json.enter()?;
-        while let Some(key) = json.next_member()? {
-            self.member(&key.decode(), &mut json)?;
-        }
-        Ok(json.end()?)
-    }
-
     fn member(&mut self, key: &str, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
         match key {
             "model" => read_model(json, &mut self.asked)?,

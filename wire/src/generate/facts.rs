@@ -6,7 +6,7 @@ use super::members::camel;
 use crate::asked::Asked;
 use crate::fault::{Flaw, RequestFault, wrong};
 use crate::json::{Kind, Skimmer};
-use crate::skimmed::{object, whole_number};
+use crate::skimmed::{members, object, whole_number};
 use crate::tokens::{Estimate, estimate_tokens};
 
 /// Tokens the provider adds around each content.
@@ -33,7 +33,7 @@ pub(crate) fn read_facts(
     stream: bool,
 ) -> Result<(Request, Asked), RequestFault> {
     let mut top = TopLevel::default();
-    top.read(body).map_err(|flaw| flaw.locate(body))?;
+    members(body, |key, json| top.member(key, json)).map_err(|flaw| flaw.locate(body))?;
     if !top.contents {
         return Err(RequestFault::Missing { path: "contents".into() });
     }
@@ -60,22 +60,15 @@ struct TopLevel {
 }
 
 impl TopLevel {
-    fn read(&mut self, body: &[u8]) -> Result<(), Flaw> {
-        let mut json = Skimmer::new(body);
-        if json.kind()? != Kind::Object {
-            json.broken("an object")?;
+    fn member(&mut self, key: &str, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        match &*camel(key) {
+            "contents" => self.contents(json)?,
+            "systemInstruction" => self.content(json, "systemInstruction")?,
+            "tools" => self.tools(json)?,
+            "generationConfig" => self.config(json)?,
+            _ => _ = json.skip()?,
         }
-        json.enter()?;
-        while let Some(key) = json.next_member()? {
-            match &*camel(&key.decode()) {
-                "contents" => self.contents(&mut json)?,
-                "systemInstruction" => self.content(&mut json, "systemInstruction")?,
-                "tools" => self.tools(&mut json)?,
-                "generationConfig" => self.config(&mut json)?,
-                _ => _ = json.skip()?,
-            }
-        }
-        Ok(json.end()?)
+        Ok(())
     }
 
     /// Google takes one content for a list of it.

@@ -6,7 +6,9 @@ use super::model::Gemini;
 use super::write_config::Config;
 use super::write_parts::{PartWriter, is_said};
 use crate::json::{List, Object, object};
-use crate::neutral::{Part, Request, Role, Tool, ToolChoice, Untranslatable, WriteFor, Written};
+use crate::neutral::{
+    Joined, Part, Request, Role, Tool, ToolChoice, Untranslatable, WriteFor, Written, joined,
+};
 
 /// Writes the body of a `generateContent` or `streamGenerateContent`; which, the path says, as it
 /// says the model.
@@ -67,34 +69,9 @@ impl<'r, 'a> Writer<'r, 'a> {
     }
 
     fn turns(&mut self, o: &mut Object<'_>) -> Result<(), Untranslatable> {
-        let turns = self.joined();
+        let missed = |part: &Part<'_>| matches!(part, Part::Reasoning { redacted: Some(_), .. });
+        let turns = joined(self.request, is_said, missed, &mut self.lost);
         o.list("contents", |list| turns.iter().try_for_each(|turn| self.turn(list, turn)))
-    }
-
-    /// The turns without what has no place, neighbours of one role joined.
-    fn joined(&mut self) -> Vec<Joined<'r, 'a>> {
-        let mut turns: Vec<Joined<'r, 'a>> = Vec::new();
-        for (at, turn) in self.request.turns.iter().enumerate() {
-            if turn.role == Role::System {
-                continue;
-            }
-            if turn.name.is_some() {
-                self.lost.push(format!("messages[{at}].name"));
-            }
-            for (place, part) in turn.parts.iter().enumerate() {
-                let path = format!("messages[{at}].content[{place}]");
-                if !is_said(part) {
-                    let thought = matches!(part, Part::Reasoning { redacted: Some(_), .. });
-                    self.lost.extend(thought.then_some(path));
-                    continue;
-                }
-                match turns.last_mut().filter(|last| last.role == turn.role) {
-                    Some(last) => last.parts.push((path, part)),
-                    None => turns.push(Joined { role: turn.role, parts: vec![(path, part)] }),
-                }
-            }
-        }
-        turns
     }
 
     fn turn(&mut self, list: &mut List<'_>, turn: &Joined<'_, '_>) -> Result<(), Untranslatable> {
@@ -153,10 +130,4 @@ impl<'r, 'a> Writer<'r, 'a> {
             self.lost.push(format!("tools[{at}].cache_control"));
         }
     }
-}
-
-/// Neighbouring turns of one role, with the place of every part.
-struct Joined<'r, 'a> {
-    role: Role,
-    parts: Vec<(String, &'r Part<'a>)>,
 }

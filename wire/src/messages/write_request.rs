@@ -7,7 +7,8 @@ use super::write_content::{is_said, write_cache, write_part, write_text};
 use super::write_thinking::{Mode, Plan, room};
 use crate::json::{List, Object, object};
 use crate::neutral::{
-    Format, Part, Request, Role, Tool, ToolChoice, Untranslatable, WriteFor, Written,
+    Format, Joined, Part, Request, Role, Tool, ToolChoice, Untranslatable, WriteFor, Written,
+    joined,
 };
 
 /// The protocol demands a limit; this is for when nobody has one.
@@ -110,34 +111,9 @@ impl<'r, 'a> Writer<'r, 'a> {
     }
 
     fn turns(&mut self, o: &mut Object<'_>) -> Result<(), Untranslatable> {
-        let turns = self.joined();
+        let missed = |part: &Part<'_>| matches!(part, Part::Reasoning { .. });
+        let turns = joined(self.request, is_said, missed, &mut self.lost);
         o.list("messages", |list| turns.iter().try_for_each(|turn| self.turn(list, turn)))
-    }
-
-    /// The turns without what has no place, neighbours of one role joined.
-    fn joined(&mut self) -> Vec<Joined<'r, 'a>> {
-        let mut turns: Vec<Joined<'r, 'a>> = Vec::new();
-        for (at, turn) in self.request.turns.iter().enumerate() {
-            if turn.role == Role::System {
-                continue;
-            }
-            if turn.name.is_some() {
-                self.lost.push(format!("messages[{at}].name"));
-            }
-            for (place, part) in turn.parts.iter().enumerate() {
-                let path = format!("messages[{at}].content[{place}]");
-                if !is_said(part) {
-                    let thought = matches!(part, Part::Reasoning { .. });
-                    self.lost.extend(thought.then_some(path));
-                    continue;
-                }
-                match turns.last_mut().filter(|last| last.role == turn.role) {
-                    Some(last) => last.parts.push((path, part)),
-                    None => turns.push(Joined { role: turn.role, parts: vec![(path, part)] }),
-                }
-            }
-        }
-        turns
     }
 
     fn turn(&mut self, list: &mut List<'_>, turn: &Joined<'_, '_>) -> Result<(), Untranslatable> {
@@ -302,10 +278,4 @@ impl<'r, 'a> Writer<'r, 'a> {
             }
         });
     }
-}
-
-/// Neighbouring turns of one role, with the place of every part.
-struct Joined<'r, 'a> {
-    role: Role,
-    parts: Vec<(String, &'r Part<'a>)>,
 }

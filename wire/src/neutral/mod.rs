@@ -13,12 +13,14 @@ mod answer;
 #[cfg(test)]
 pub(crate) mod arbitrary;
 mod event;
+mod joined;
 mod part;
 mod request;
 
 pub use answer::Stamp;
 pub(crate) use answer::{Answer, Choice, Finish, Logprob};
 pub(crate) use event::{Block, Delta, Event, Malformed};
+pub(crate) use joined::{Joined, joined};
 pub(crate) use part::{Cache, Citation, Media, Part, Source, data_url};
 pub(crate) use request::{
     Effort, Format, Hint, Request, Role, Sampling, Thinking, Tool, ToolChoice, Turn, WriteFor,

@@ -5,7 +5,7 @@ use pointsman_core::Request;
 use crate::asked::{Asked, label, read_model};
 use crate::fault::{Flaw, RequestFault, wrong};
 use crate::json::{Kind, Skimmer};
-use crate::skimmed::{flag, list, object, whole_number};
+use crate::skimmed::{flag, list, members, object, whole_number};
 use crate::tokens::{Estimate, estimate_tokens};
 
 /// Tokens the provider adds around each item.
@@ -25,7 +25,7 @@ const FILE_BYTES: u64 = 64;
 /// The first fault, with its place.
 pub(crate) fn read_facts(body: &[u8]) -> Result<(Request, Asked), RequestFault> {
     let mut top = TopLevel::default();
-    top.read(body).map_err(|flaw| flaw.locate(body))?;
+    members(body, |key, json| top.member(key, json)).map_err(|flaw| flaw.locate(body))?;
     if top.asked.model_spans.is_empty() {
         return Err(RequestFault::Missing { path: "model".into() });
     }
@@ -53,18 +53,6 @@ struct TopLevel {
 }
 
 impl TopLevel {
-    fn read(&mut self, body: &[u8]) -> Result<(), Flaw> {
-        let mut json = Skimmer::new(body);
-        if json.kind()? != Kind::Object {
-            json.broken("an object")?;
-        }
-        json.enter()?;
-        while let Some(key) = json.next_member()? {
-            self.member(&key.decode(), &mut json)?;
-        }
-        Ok(json.end()?)
-    }
-
     fn member(&mut self, key: &str, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
         match key {
             "model" => read_model(json, &mut self.asked)?,

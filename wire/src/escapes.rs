@@ -2,13 +2,13 @@
 
 /// A text without its escapes: `openai%2Fgpt-4o` names `openai/gpt-4o`. What is no escape stands
 /// for itself.
-pub(crate) fn undone(text: &str) -> String {
+pub fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
         let digits = (first == b'%').then(|| tail.split_at_checked(2)).flatten();
         let byte = digits.and_then(|(digits, after)| {
-            let digits = std::str::from_utf8(digits).ok()?;
+            let digits = core::str::from_utf8(digits).ok()?;
             Some((u8::from_str_radix(digits, 16).ok()?, after))
         });
         let (byte, after) = byte.unwrap_or((first, tail));
@@ -24,8 +24,8 @@ mod tests {
 
     #[test]
     fn escapes_are_undone() {
-        assert_eq!(undone("openai%2Fgpt-4o"), "openai/gpt-4o");
-        assert_eq!(undone("50%"), "50%");
-        assert_eq!(undone("%zz%41"), "%zzA");
+        assert_eq!(percent_decoded("openai%2Fgpt-4o"), "openai/gpt-4o");
+        assert_eq!(percent_decoded("50%"), "50%");
+        assert_eq!(percent_decoded("%zz%41"), "%zzA");
     }
 }
