@@ -5,22 +5,27 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// The first position at or after `from` of a byte that may not stand unescaped in a JSON string
-/// (a quote, a backslash or a control character), or the length; and whether a byte before it is
-/// not ASCII.
-pub(crate) fn find_string_special(bytes: &[u8], from: usize) -> (usize, bool) {
+/// (a quote, a backslash or a control character), or the length.
+pub(crate) fn find_string_special(bytes: &[u8], from: usize) -> usize {
     let is_special = |b: u8| (b == b'"') | (b == b'\\') | (b < 0x20);
+    let hits = |w| equal(w, b'"') | equal(w, b'\\') | below(w, 0x20);
     let mut rest = bytes.get(from..).unwrap_or_default();
-    let mut ascii = true;
+    // Keys are short, and in code the next escape is near: not worth a block.
+    for _ in 0..2 {
+        let Some((word, tail)) = rest.split_first_chunk::<8>() else { break };
+        let hit = hits(u64::from_le_bytes(*word));
+        if hit != 0 {
+            return bytes.len() - rest.len() + (hit.trailing_zeros() / 8) as usize;
+        }
+        rest = tail;
+    }
     while let Some((block, tail)) = rest.split_first_chunk::<32>() {
         if block.iter().fold(false, |hit, &b| hit | is_special(b)) {
             break;
         }
-        ascii &= block.is_ascii();
         rest = tail;
     }
-    let at = find(rest, |w| equal(w, b'"') | equal(w, b'\\') | below(w, 0x20), is_special);
-    ascii &= rest.get(..at).unwrap_or_default().is_ascii();
-    (bytes.len() - rest.len() + at, !ascii)
+    bytes.len() - rest.len() + find(rest, hits, is_special)
 }
 
 /// The first position at or after `from` of a line feed or carriage return, or the length.
@@ -71,22 +76,20 @@ mod tests {
                 let mut bytes = vec![b'!'; length];
                 bytes.push(special);
                 bytes.extend_from_slice("ä\"x".as_bytes());
-                assert_eq!(find_string_special(&bytes, 0), (length, false));
-                assert_eq!(find_string_special(&bytes, length), (length, false));
+                assert_eq!(find_string_special(&bytes, 0), length);
+                assert_eq!(find_string_special(&bytes, length), length);
             }
         }
     }
 
     #[test]
-    fn bytes_beyond_ascii_are_reported_only_before_the_hit() {
+    fn bytes_beyond_ascii_are_not_special() {
         for length in 0..20 {
             let text = format!("{}é{}\"é", "a".repeat(length), "b".repeat(length));
-            assert_eq!(find_string_special(text.as_bytes(), 0), (2 * length + 2, true));
-            let text = format!("{}\"é", "a".repeat(length));
-            assert_eq!(find_string_special(text.as_bytes(), 0), (length, false));
+            assert_eq!(find_string_special(text.as_bytes(), 0), 2 * length + 2);
         }
-        assert_eq!(find_string_special(b"abc", 0), (3, false));
-        assert_eq!(find_string_special(b"\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\"", 0), (8, false));
+        assert_eq!(find_string_special(b"abc", 0), 3);
+        assert_eq!(find_string_special(b"\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\"", 0), 8);
     }
 
     #[test]

@@ -80,22 +80,20 @@ impl Estimate {
     }
 
     /// Adds a text with escapes such as `\u4e2d`, which some libraries write for all but ASCII.
+    /// It is decoded a block at a time.
     fn add_unicode_escaped(&mut self, text: &[u8]) {
+        let mut decoded = Decoded { estimate: self, block: [b' '; BLOCK], used: 0, before: b' ' };
         let mut rest = text;
         while let Some(at) = rest.iter().position(|&b| b == b'\\') {
             let (plain, escape) = rest.split_at(at);
-            if !plain.is_empty() {
-                self.add_text(plain);
-            }
+            decoded.push(plain);
             let escape = escape.get(1..).unwrap_or_default();
             let (char, length) = read_escape(escape);
-            let mut block = [b' '; BLOCK];
-            char.encode_utf8(&mut block);
-            self.units = self.units.saturating_add(Others::of(&block).price());
-            self.units = self.units.saturating_add(if char == '\n' { LINE } else { 0 });
+            decoded.push(char.encode_utf8(&mut [0; 4]).as_bytes());
             rest = escape.get(length..).unwrap_or_default();
         }
-        self.add_text(rest);
+        decoded.push(rest);
+        decoded.finish();
     }
 
     fn add_blocks<const ESCAPED: bool>(&mut self, text: &[u8]) {
@@ -119,6 +117,39 @@ impl Estimate {
             price += Others::of(block).price();
         }
         self.units = self.units.saturating_add(price);
+    }
+}
+
+/// A text that comes in pieces, gathered into blocks.
+struct Decoded<'e> {
+    estimate: &'e mut Estimate,
+    block: [u8; BLOCK],
+    /// Bytes of the block that are the text's; the others are spaces.
+    used: usize,
+    /// The byte before the block.
+    before: u8,
+}
+
+impl Decoded<'_> {
+    fn push(&mut self, text: &[u8]) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let free = self.block.get_mut(self.used..).unwrap_or_default();
+            let (now, later) = rest.split_at(rest.len().min(free.len()));
+            free.iter_mut().zip(now).for_each(|(to, from)| *to = *from);
+            self.used += now.len();
+            rest = later;
+            if self.used == BLOCK {
+                self.finish();
+            }
+        }
+    }
+
+    /// Adds what the block has.
+    fn finish(&mut self) {
+        self.estimate.add_block::<false>(&self.block, self.before);
+        (self.before, self.used) = (self.block[BLOCK - 1], 0);
+        self.block.fill(b' ');
     }
 }
 
@@ -310,6 +341,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_character_costs_the_same_escaped_or_not(char: char) {
+            prop_assume!(!char.is_ascii());
+            let text = char.to_string();
+            prop_assert_eq!(as_json(&text, true), as_json(&text, false));
+        }
+
         #[test]
         fn more_text_is_never_fewer_tokens(a: String, b: String) {
             let whole = estimate_tokens(format!("{a} {b}").as_bytes());

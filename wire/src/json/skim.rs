@@ -186,24 +186,24 @@ impl<'a> Skimmer<'a> {
             return self.broken("a string");
         }
         let start = self.at + 1;
-        let mut non_ascii = false;
         let mut escapes = Escapes::None;
         self.at = start;
         loop {
-            let (at, high) = find_string_special(self.bytes, self.at);
-            self.at = at;
-            non_ascii |= high;
+            self.at = find_string_special(self.bytes, self.at);
             match self.peek() {
                 Some(b'"') => break,
+                // One seldom comes alone where a script is escaped.
                 Some(b'\\') => {
-                    escapes = escapes.max(self.escape()?);
+                    while self.peek() == Some(b'\\') {
+                        escapes = escapes.max(self.escape()?);
+                    }
                 }
                 Some(_) => return self.broken("an escape for this control character"),
                 None => return self.broken("`\"`"),
             }
         }
         let raw = self.bytes.get(start..self.at).unwrap_or_default();
-        if non_ascii && let Err(error) = core::str::from_utf8(raw) {
+        if let Err(error) = core::str::from_utf8(raw) {
             return Err(Broken { at: start + error.valid_up_to(), expected: "UTF-8" });
         }
         self.at += 1;
@@ -277,11 +277,11 @@ impl<'a> Skimmer<'a> {
             }
             Some(b'u') => {
                 self.at += 1;
-                for _ in 0..4 {
-                    match self.peek() {
-                        Some(byte) if byte.is_ascii_hexdigit() => self.at += 1,
-                        _ => return self.broken("four hexadecimal digits"),
-                    }
+                let digits = self.bytes.get(self.at..).unwrap_or_default().iter().take(4);
+                let count = digits.take_while(|byte| byte.is_ascii_hexdigit()).count();
+                self.at += count;
+                if count < 4 {
+                    return self.broken("four hexadecimal digits");
                 }
                 Ok(Escapes::Unicode)
             }

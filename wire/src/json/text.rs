@@ -74,8 +74,10 @@ fn read_unicode_escape(escape: &[u8]) -> (char, usize) {
     (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 5)
 }
 
+/// The value of digits that were checked to be hexadecimal.
 fn hex(digits: Option<&[u8]>) -> u32 {
-    let digit = |b: u8| char::from(b).to_digit(16).unwrap_or(0);
+    // Of a digit the low four bits, of a letter these and nine more.
+    let digit = |b: u8| u32::from((b & 0xf) + 9 * (b >> 6));
     digits.unwrap_or_default().iter().fold(0, |sum, &b| sum << 4 | digit(b))
 }
 
