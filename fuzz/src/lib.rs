@@ -7,5 +7,5 @@ mod protocol;
 mod translation;
 
 pub use documents::{config, journal, scenario};
-pub use protocol::{answer, chat, headers, relay};
+pub use protocol::{answer, endpoint, headers, relay, requests};
 pub use translation::{answers, converse, translate};

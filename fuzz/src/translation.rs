@@ -2,20 +2,31 @@
 
 use pointsman_core::{Protocol, Timestamp};
 use pointsman_wire::{
-    AnswerHeaders, ClientHeaders, Endpoint, Expected, Progress, Question, Stamp, Target,
+    AnswerHeaders, ClientHeaders, Endpoint, Expected, Progress, Question, Stamp, Streaming, Target,
 };
 
 use crate::protocol::is_json;
 
 const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 const STAMP: Stamp = Stamp { nonce: 1, created: 1_767_225_600 };
-const CLIENTS: [Endpoint; 3] = [Endpoint::Chat, Endpoint::Messages, Endpoint::Responses];
-const PROVIDERS: [Protocol; 3] = [Protocol::Openai, Protocol::Azure, Protocol::Anthropic];
+const PROVIDERS: [Protocol; 4] =
+    [Protocol::Openai, Protocol::Azure, Protocol::Anthropic, Protocol::Gemini];
 /// Requests for a stream that every provider can be asked.
 const ASKED: &[u8] =
     br#"{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"a"}]}"#;
-
 const ASKED_RESPONSES: &[u8] = br#"{"model":"m","stream":true,"input":"a"}"#;
+const ASKED_GENERATE: &[u8] = br#"{"contents":[{"role":"user","parts":[{"text":"a"}]}]}"#;
+
+fn clients() -> [(Endpoint, &'static [u8]); 5] {
+    let generate = |stream| Endpoint::Generate { model: "m".into(), stream };
+    [
+        (Endpoint::Chat, ASKED),
+        (Endpoint::Messages, ASKED),
+        (Endpoint::Responses, ASKED_RESPONSES),
+        (generate(Streaming::Events), ASKED_GENERATE),
+        (generate(Streaming::List), ASKED_GENERATE),
+    ]
+}
 
 const fn target(protocol: Protocol) -> Target<'static> {
     Target { model: "other", base_url: Some("http://127.0.0.1"), ..Target::new(protocol) }
@@ -23,7 +34,7 @@ const fn target(protocol: Protocol) -> Target<'static> {
 
 /// A request is sent on as JSON, or what it is refused with is JSON.
 pub fn translate(data: &[u8]) {
-    for client in CLIENTS {
+    for (client, _) in clients() {
         let Ok(question) = Question::read(client, ClientHeaders::default(), data) else { continue };
         for provider in PROVIDERS {
             match question.prepare(data, &target(provider), STAMP, NOW) {
@@ -64,8 +75,7 @@ pub fn answers(data: &[u8]) {
 }
 
 fn pairs() -> impl Iterator<Item = Expected> {
-    CLIENTS.into_iter().flat_map(|client| {
-        let asked = if client == Endpoint::Responses { ASKED_RESPONSES } else { ASKED };
+    clients().into_iter().flat_map(|(client, asked)| {
         let question =
             Question::read(client, ClientHeaders::default(), asked).expect("a sound request");
         PROVIDERS.map(|provider| {

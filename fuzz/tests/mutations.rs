@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use pointsman_fuzz::{
-    answer, answers, chat, config, converse, headers, journal, relay, scenario, translate,
+    answer, answers, config, converse, endpoint, headers, journal, relay, requests, scenario,
+    translate,
 };
 use pointsman_generate::Dice;
 
@@ -37,8 +38,13 @@ fn journals() {
 }
 
 #[test]
-fn chats() {
-    mutate(chat, &corpus("fuzz/corpus/chat", "json"));
+fn bodies_of_requests() {
+    mutate(requests, &corpus("fuzz/corpus/requests", "json"));
+}
+
+#[test]
+fn what_is_asked_for() {
+    mutate(endpoint, &corpus("fuzz/corpus/endpoint", "txt"));
 }
 
 #[test]

@@ -52,11 +52,7 @@ fn clients() -> [(&'static str, Endpoint, &'static str); 4] {
             Endpoint::Messages,
             r#"{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"a"}]}"#,
         ),
-        (
-            "generateContent",
-            generate,
-            r#"{"contents":[{"role":"user","parts":[{"text":"a"}]}]}"#,
-        ),
+        ("generateContent", generate, r#"{"contents":[{"role":"user","parts":[{"text":"a"}]}]}"#),
     ]
 }
 
@@ -118,9 +114,8 @@ fn chat() -> Vec<String> {
 }
 
 fn responses() -> Vec<String> {
-    let event = |kind: &str, rest: &str| {
-        format!("event: {kind}\ndata: {{\"type\":\"{kind}\",{rest}}}\n\n")
-    };
+    let event =
+        |kind: &str, rest: &str| format!("event: {kind}\ndata: {{\"type\":\"{kind}\",{rest}}}\n\n");
     let response = r#""response":{"id":"resp_1","object":"response","status":"in_progress","model":"gpt","output":[]}"#;
     let item = r#""output_index":0,"item":{"id":"msg_1","type":"message","status":"in_progress","role":"assistant","content":[]}"#;
     let part = r#""item_id":"msg_1","output_index":0,"content_index":0,"part":{"type":"output_text","text":"","annotations":[]}"#;
@@ -139,9 +134,8 @@ fn responses() -> Vec<String> {
 }
 
 fn messages() -> Vec<String> {
-    let event = |kind: &str, rest: &str| {
-        format!("event: {kind}\ndata: {{\"type\":\"{kind}\",{rest}}}\n\n")
-    };
+    let event =
+        |kind: &str, rest: &str| format!("event: {kind}\ndata: {{\"type\":\"{kind}\",{rest}}}\n\n");
     let start = r#""message":{"id":"msg_1","type":"message","role":"assistant","model":"claude","content":[],"usage":{"input_tokens":3,"output_tokens":1}}"#;
     let mut frames = vec![
         event("message_start", start),
