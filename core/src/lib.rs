@@ -137,7 +137,7 @@ pub use config::{
     Config, ConfigFault, ConfigWarning, DeploymentConfig, Duty, GroupConfig, Key, Loaded,
     MemberConfig, Metering, MockConfig, NotBuilt, Params, PolicyConfig, Protocol, ProviderConfig,
     Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Server, State, Store,
-    ThrottleConfig, TimeoutsConfig, WaitConfig,
+    ThrottleConfig, TimeoutsConfig, TlsFiles, WaitConfig,
 };
 pub use cost::Price;
 pub use counting::{Counting, Reserve};

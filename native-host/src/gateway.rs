@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use http::HeaderName;
 use pointsman_core::journal::Recorder;
 use pointsman_core::{
     Action, Alert, Allowance, Call, CallId, CallerId, DeploymentId, Event, Gate, Loaded, Misuse,
@@ -21,7 +20,7 @@ use tokio::sync::Notify;
 use crate::clock::Clock;
 use crate::decisions::Decisions;
 use crate::line::Line;
-use crate::live::{Lines, Live};
+use crate::live::{Live, Means};
 use crate::metrics::Metrics;
 use crate::reload::{Changes, Origin};
 use crate::repeat::{Tape, Tapes};
@@ -165,12 +164,12 @@ impl Gateway {
 
     /// Puts another configuration in force. Calls under way go on: attempts in flight end under the
     /// old one, every later decision uses the new one.
-    pub(crate) fn replace(&self, loaded: Loaded, labels: Vec<HeaderName>, lines: Lines) {
+    pub(crate) fn replace(&self, loaded: Loaded, means: Means) {
         let mut switch = self.switch();
         switch.router.notice(Notice::Catalog(Arc::new(loaded.catalog)), self.clock.now());
         let catalog = Arc::clone(switch.router.catalog());
         let before = self.live();
-        let live = Live::new(loaded.config, labels, catalog, lines, Some(&before));
+        let live = Live::new(loaded.config, catalog, means, Some(&before));
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
         switch.wake();
     }

@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
     use crate::document::node;
-    use crate::live::{Lines, Live};
+    use crate::live::{Live, Means};
 
     #[test]
     fn what_the_gateway_decides_is_in_the_file_and_replays() {
@@ -124,7 +124,7 @@ mod tests {
         for run in 0..2 {
             let file = create(name).unwrap();
             let (config, catalog) = (loaded.config.clone(), Arc::clone(&catalog));
-            let live = Live::new(config, vec![], catalog, Lines::new(), None);
+            let live = Live::new(config, catalog, Means::default(), None);
             let gateway = Gateway::new(live, &Server::default(), Some(ROOM), None);
             let gateway = Arc::new(gateway.unwrap());
             let keeper = Keeper::start(Arc::clone(&gateway), file);

@@ -42,6 +42,7 @@ mod stop;
 mod store;
 mod store_keeper;
 mod stream;
+mod tls;
 mod upstream;
 mod usage;
 mod usage_log;

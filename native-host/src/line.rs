@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
-use pointsman_core::{Protocol, ProviderConfig};
+use pointsman_core::{ConfigFault, Protocol, ProviderConfig};
 use pointsman_wire::{RequestHead, Target, default_base_url};
 
 use crate::body::OutBody;
@@ -33,16 +33,22 @@ impl Line {
     /// The line to a provider.
     ///
     /// # Errors
-    /// Its address is none; the text names the provider.
-    pub(crate) fn new(provider: &ProviderConfig, connector: &Connector) -> Result<Self, String> {
+    /// Its address is none.
+    pub(crate) fn new(
+        provider: &ProviderConfig,
+        connector: &Connector,
+    ) -> Result<Self, ConfigFault> {
         let protocol = provider.protocol;
         let base_url = provider.base_url.as_deref().unwrap_or(default_base_url(protocol));
         let route = if protocol == Protocol::Mock {
             Route::Practice(Practice::new(provider))
         } else {
-            let origin: Uri = base_url
-                .parse()
-                .map_err(|error| format!("providers.{}.base_url: {error}", provider.name))?;
+            let fault = |error: http::uri::InvalidUri| ConfigFault {
+                path: format!("providers.{}.base_url", provider.name),
+                message: error.to_string(),
+                suggestion: None,
+            };
+            let origin: Uri = base_url.parse().map_err(fault)?;
             Route::Http(Pool::new(origin, connector.clone()))
         };
         let headers = provider.headers.iter();

@@ -5,14 +5,27 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::HeaderName;
-use pointsman_core::{Catalog, Commit, Config, Deployment, DeploymentId, GroupId, ProviderId};
+use pointsman_core::{
+    Catalog, Commit, Config, ConfigFault, Deployment, DeploymentId, GroupId, ProviderId,
+};
 use pointsman_wire::Overlay;
 
 use crate::line::Line;
 use crate::pool::Connector;
+use crate::tls::Certificates;
 
 /// The lines to providers, by name.
-pub(crate) type Lines = BTreeMap<String, Arc<Line>>;
+type Lines = BTreeMap<String, Arc<Line>>;
+
+/// What this host needs for a configuration, beyond the catalog: nothing of it can fail once the
+/// configuration is in force.
+#[derive(Debug, Default)]
+pub(crate) struct Means {
+    lines: Lines,
+    /// The request headers that go into usage records.
+    labels: Vec<HeaderName>,
+    certificates: Certificates,
+}
 
 /// A configuration in force.
 #[derive(Debug)]
@@ -22,6 +35,8 @@ pub(crate) struct Live {
     pub(crate) config: Config,
     /// The request headers that go into usage records.
     pub(crate) labels: Vec<HeaderName>,
+    /// What our own listeners show.
+    pub(crate) certificates: Certificates,
     lines: Lines,
     by_provider: Vec<Option<Arc<Line>>>,
     /// What changes in requests to a deployment, by its number.
@@ -32,35 +47,47 @@ pub(crate) struct Live {
     nobody: Arc<str>,
 }
 
-/// The lines to a configuration's providers. One that is as it was before keeps its connections.
-///
-/// # Errors
-/// An address is none; the text names the provider.
-pub(crate) fn lines(
-    config: &Config,
-    before: Option<&Live>,
-    connector: &Connector,
-) -> Result<Lines, String> {
-    let line = |provider: &pointsman_core::ProviderConfig| {
-        let same = before.filter(|live| live.config.provider(&provider.name) == Some(provider));
-        match same.and_then(|live| live.lines.get(&provider.name)) {
-            Some(line) => Ok(Arc::clone(line)),
-            None => Line::new(provider, connector).map(Arc::new),
+impl Means {
+    /// What a configuration needs. A provider that is as it was before keeps its connections.
+    ///
+    /// # Errors
+    /// What is not to be had, each by the key that asks for it.
+    pub(crate) fn of(
+        config: &Config,
+        before: Option<&Live>,
+        connector: &Connector,
+    ) -> Result<Self, Vec<ConfigFault>> {
+        let mut faults = Vec::new();
+        let mut lines = Lines::new();
+        for provider in &config.providers {
+            let same = before.filter(|live| live.config.provider(&provider.name) == Some(provider));
+            let line = match same.and_then(|live| live.lines.get(&provider.name)) {
+                Some(line) => Ok(Arc::clone(line)),
+                None => Line::new(provider, connector).map(Arc::new),
+            };
+            match line {
+                Ok(line) => _ = lines.insert(provider.name.clone(), line),
+                Err(fault) => faults.push(fault),
+            }
         }
-    };
-    config.providers.iter().map(|one| Ok((one.name.clone(), line(one)?))).collect()
-}
+        let labels = config.metering.labels.iter().enumerate().filter_map(|(at, label)| {
+            let name = HeaderName::try_from(label.as_str());
+            let message = format!("`{label}` is not the name of a header");
+            let path = format!("metering.labels[{at}]");
+            name.map_err(|_| faults.push(ConfigFault { path, message, suggestion: None })).ok()
+        });
+        let labels = labels.collect();
+        let certificates = Certificates::read(&config.server).unwrap_or_else(|wrong| {
+            faults.extend(wrong);
+            Certificates::default()
+        });
+        if faults.is_empty() { Ok(Self { lines, labels, certificates }) } else { Err(faults) }
+    }
 
-/// The headers that go into usage records.
-///
-/// # Errors
-/// A label is no header; the text says which.
-pub(crate) fn labels(config: &Config) -> Result<Vec<HeaderName>, String> {
-    let name = |label: &String| {
-        let name = HeaderName::try_from(label.as_str());
-        name.map_err(|_| format!("metering.labels: `{label}` is not the name of a header"))
-    };
-    config.metering.labels.iter().map(name).collect()
+    /// The keys whose certificates are others than before.
+    pub(crate) fn new_certificates(&self, before: &Live) -> impl Iterator<Item = &'static str> {
+        self.certificates.differences(&before.certificates)
+    }
 }
 
 impl Live {
@@ -68,11 +95,11 @@ impl Live {
     /// their lines: calls may still be under way there.
     pub(crate) fn new(
         config: Config,
-        labels: Vec<HeaderName>,
         catalog: Arc<Catalog>,
-        mut lines: Lines,
+        means: Means,
         before: Option<&Self>,
     ) -> Self {
+        let Means { mut lines, labels, certificates } = means;
         for (name, line) in before.iter().flat_map(|live| &live.lines) {
             lines.entry(name.clone()).or_insert_with(|| Arc::clone(line));
         }
@@ -91,6 +118,7 @@ impl Live {
             catalog,
             config,
             labels,
+            certificates,
             lines,
         }
     }

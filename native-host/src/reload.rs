@@ -7,14 +7,14 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pointsman_core::{Config, Loaded};
+use pointsman_core::{Config, Loaded, Server};
 use serde::Serialize;
 
 use crate::commands::listed;
 use crate::commands::serve::admissible;
 use crate::document::Source;
 use crate::gateway::Gateway;
-use crate::live::{self, Live};
+use crate::live::{Live, Means};
 use crate::pool::Connector;
 use crate::store::{Store, StoredKeys};
 
@@ -102,11 +102,11 @@ impl Origin {
         let loaded = source.load_with(keys).map_err(|faults| listed(&source.name, &faults))?;
         admissible(&loaded, &source.name)?;
         let before = gateway.live();
-        let lines = live::lines(&loaded.config, Some(&before), &self.connector)?;
-        let labels = live::labels(&loaded.config)?;
-        let changes = changes(&before, &loaded);
+        let means = Means::of(&loaded.config, Some(&before), &self.connector);
+        let means = means.map_err(|faults| listed(&source.name, &faults))?;
+        let changes = changes(&before, &loaded, &means);
         if !dry_run {
-            gateway.replace(loaded, labels, lines);
+            gateway.replace(loaded, means);
         }
         Ok(changes)
     }
@@ -116,7 +116,7 @@ impl Origin {
     }
 }
 
-fn changes(before: &Live, after: &Loaded) -> Changes {
+fn changes(before: &Live, after: &Loaded, means: &Means) -> Changes {
     let (old, new): (&Config, &Config) = (&before.config, &after.config);
     let mut changes = Changes::default();
     changes.entries("providers", &old.providers, &new.providers, |one| &one.name);
@@ -142,8 +142,9 @@ fn changes(before: &Live, after: &Loaded) -> Changes {
             changes.changed.push(name.to_owned());
         }
     }
+    changes.changed.extend(means.new_certificates(before).map(str::to_owned));
     for (differs, name) in [
-        (old.server != new.server, "server"),
+        (needs_restart(&old.server) != needs_restart(&new.server), "server"),
         (old.state != new.state, "state"),
         (old.metering.usage_log != new.metering.usage_log, "metering.usage_log"),
     ] {
@@ -152,6 +153,11 @@ fn changes(before: &Live, after: &Loaded) -> Changes {
         }
     }
     changes
+}
+
+/// What of the listeners only a start can change: all but their certificates.
+fn needs_restart(server: &Server) -> Server {
+    Server { tls: None, admin_tls: None, ..server.clone() }
 }
 
 impl Changes {

@@ -9,8 +9,11 @@ use std::time::Duration;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
 use crate::admin;
 use crate::api;
@@ -91,6 +94,23 @@ async fn connection(stream: TcpStream, door: Door, closes: Phase, gateway: Arc<G
     // Nagle only delays; a socket that refuses the option still works.
     let _ = stream.set_nodelay(true);
     let stream = Patient::new(stream, HEADER_TIME, STANDSTILL);
+    let tls = gateway.live().certificates.of(door).cloned();
+    let Some(tls) = tls else { return speak(stream, door, closes, gateway).await };
+    match timeout(HEADER_TIME, TlsAcceptor::from(tls).accept(stream)).await {
+        Ok(Ok(stream)) => {
+            // What was said for TLS is no greeting yet.
+            speak(Patient::new(stream, HEADER_TIME, STANDSTILL), door, closes, gateway).await;
+        }
+        Ok(Err(error)) => tracing::debug!(?door, %error, "a TLS handshake failed"),
+        Err(_) => tracing::debug!(?door, "a TLS handshake took too long"),
+    }
+}
+
+/// Speaks HTTP until either side ends it.
+async fn speak<S>(stream: Patient<S>, door: Door, closes: Phase, gateway: Arc<Gateway>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let closed = gateway.stop.reached(closes);
     let service = service_fn(|request| {
         let gateway = Arc::clone(&gateway);

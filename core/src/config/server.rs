@@ -15,10 +15,23 @@ pub struct Server {
     pub admin: SocketAddr,
     /// What an operator must present at the admin listener, if set.
     pub admin_token: Option<Secret>,
+    /// With what clients are served over TLS; without, they are served in the clear.
+    pub tls: Option<TlsFiles>,
+    /// The same for the admin listener.
+    pub admin_tls: Option<TlsFiles>,
     /// The largest request body, in bytes.
     pub max_body: u64,
     /// How long streams may go on after a signal to stop.
     pub drain: Duration,
+}
+
+/// A certificate and its key, in files that hosts read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate and those that lead from it to a root, in this order, as PEM.
+    pub cert: String,
+    /// Its private key, as PEM.
+    pub key: String,
 }
 
 impl Default for Server {
@@ -28,6 +41,8 @@ impl Default for Server {
             listen: loopback(8080),
             admin: loopback(9090),
             admin_token: None,
+            tls: None,
+            admin_tls: None,
             max_body: 32 << 20,
             drain: Duration::from_secs(30),
         }
@@ -46,6 +61,8 @@ impl Server {
                     Some(Found::Present(token)) => Some(token),
                     Some(Found::Absent(_)) | None => None,
                 },
+                tls: map.read("tls", tls),
+                admin_tls: map.read("admin_tls", tls),
                 max_body: map
                     .read("max_body", |body| body.bytes().filter(|&bytes| fits(body, bytes)))
                     .unwrap_or(defaults.max_body),
@@ -61,6 +78,13 @@ impl Server {
             server
         })
     }
+}
+
+fn tls(value: &Value<'_>) -> Option<TlsFiles> {
+    value.fields(|map| {
+        let (cert, key) = (map.need("cert", Value::text), map.need("key", Value::text));
+        Some(TlsFiles { cert: cert?, key: key? })
+    })
 }
 
 fn address(value: &Value<'_>) -> Option<SocketAddr> {

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use super::{failed, serve};
 use crate::cli::CheckArgs;
 use crate::document::Source;
+use crate::live::Means;
+use crate::pool::Connector;
 
 /// Prints every fault, or, of a config without one, what is still worth knowing.
 pub(crate) fn run(args: &CheckArgs) -> ExitCode {
@@ -15,7 +17,10 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
         Ok(source) => source,
         Err(problem) => return failed(problem),
     };
-    let loaded = source.load();
+    let loaded = source.load().and_then(|loaded| {
+        // A file that a start needs is missed here already.
+        Means::of(&loaded.config, None, &Connector::new()).map(|_| loaded)
+    });
     if args.json {
         println!("{:#}", as_json(&loaded));
     } else {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pointsman_core::{Config, Duty, Loaded, NotBuilt, Server, Store};
+use pointsman_core::{Config, Duty, Loaded, NotBuilt, Server, Store, TlsFiles};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
@@ -18,7 +18,7 @@ use crate::cli::{LogFormat, ServeArgs};
 use crate::document::Source;
 use crate::gateway::Gateway;
 use crate::journal::{self, Keeper};
-use crate::live::{self, Live};
+use crate::live::{Live, Means};
 use crate::pool::Connector;
 use crate::reload::Origin;
 use crate::server::{self, Door};
@@ -66,6 +66,12 @@ fn plan(args: &ServeArgs) -> Result<Plan, String> {
             "the admin listener at `{}` is not on loopback, so `server.admin_token` must be set",
             server.admin
         ));
+    }
+    if !server.admin.ip().is_loopback() && server.admin_tls.is_none() {
+        tracing::warn!(
+            "the admin token crosses the network in the clear: set `server.admin_tls`, or keep \
+             `server.admin` where nobody listens in"
+        );
     }
     warn(&loaded);
     Ok(Plan { loaded, server, source, path: args.config.clone(), store })
@@ -192,13 +198,13 @@ async fn serve(plan: Plan) -> Result<(), String> {
 fn prepare(plan: Plan) -> Result<(Arc<Gateway>, Option<File>), String> {
     let Plan { loaded, server, source, path, store } = plan;
     let connector = Connector::new();
-    let (lines, labels) =
-        (live::lines(&loaded.config, None, &connector)?, live::labels(&loaded.config)?);
+    let means = Means::of(&loaded.config, None, &connector);
+    let means = means.map_err(|faults| listed(&source.name, &faults))?;
     let state = store.as_ref().map(|store| store.snapshot()).transpose()?.flatten();
     let file = loaded.config.state.journal.as_deref().map(journal::create).transpose()?;
     let room = file.as_ref().map(|_| journal::ROOM);
     let usage_log = loaded.config.metering.usage_log.clone();
-    let live = Live::new(loaded.config, labels, Arc::new(loaded.catalog), lines, None);
+    let live = Live::new(loaded.config, Arc::new(loaded.catalog), means, None);
     let mut gateway = Gateway::new(live, &server, room, state.as_ref())?;
     if let Some(usage_log) = usage_log {
         gateway.meter(&usage_log)?;
@@ -271,7 +277,10 @@ impl Signals {
 }
 
 fn announce(plan: &Plan, api: SocketAddr, admin: SocketAddr) {
-    let mut text = format!("listening on http://{api}\nadmin on http://{admin}: {ADMIN_PATHS}\n");
+    let scheme = |tls: &Option<TlsFiles>| if tls.is_some() { "https" } else { "http" };
+    let clients = format!("{}://{api}", scheme(&plan.server.tls));
+    let admins = scheme(&plan.server.admin_tls);
+    let mut text = format!("listening on {clients}\nadmin on {admins}://{admin}: {ADMIN_PATHS}\n");
     text += &format!("serving {}:\n", plan.source.name);
     let catalog = &plan.loaded.catalog;
     for (_, group) in catalog.groups() {
@@ -287,7 +296,7 @@ fn announce(plan: &Plan, api: SocketAddr, admin: SocketAddr) {
     let name = catalog.groups().map(|(_, group)| group.name.as_str()).find(|n| !n.contains('*'));
     if let Some(name) = name {
         text += &format!(
-            "try: curl -i http://{api}/v1/chat/completions -d \
+            "try: curl -i {clients}/v1/chat/completions -d \
              '{{\"model\":\"{name}\",\"messages\":[{{\"role\":\"user\",\"content\":\"hi\"}}]}}'\n"
         );
     }

@@ -160,7 +160,7 @@ fn start(config: &Path) -> (Child, SocketAddr, SocketAddr) {
         let end = rest.find(": ").unwrap_or(rest.len());
         rest[..end].parse().expect("an address and port")
     };
-    let (api, admin) = (address("http://"), address("http://"));
+    let (api, admin) = (address("://"), address("://"));
     (gateway, api, admin)
 }
 

@@ -3,6 +3,7 @@
 mod admin;
 mod bench;
 mod callers;
+mod certificate;
 mod commands;
 mod commit;
 mod doors;
@@ -13,3 +14,4 @@ mod metering;
 mod reload;
 mod repeat;
 mod store;
+mod tls;

@@ -16,7 +16,7 @@ use crate::scenario::{Traces, run};
 /// A document in which every map stands; free names are `N`.
 const EVERY_MAP: &str = "
 version: 1
-server: { admin_token: {} }
+server: { admin_token: {}, tls: {}, admin_tls: {} }
 providers: { N: { api_key: {}, limits: {}, mock: {} } }
 deployments:
   N: { limits: {}, counting: {}, price: {}, params: {}, supports: {}, timeouts: {}, retry: {}, breaker: {}, throttle: {}, probe: {} }
