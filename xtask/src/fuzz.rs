@@ -4,6 +4,7 @@
 //! needed: the code that is fuzzed has no unsafe code of its own.
 
 use std::fs;
+use std::path::PathBuf;
 
 use crate::Result;
 use crate::command::{cargo, command, output, root, run as run_command};
@@ -13,8 +14,8 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Cdebug-assertions=on --cfg=fuzzing";
 
-/// Builds the target and runs it for so many seconds. What it finds it writes beside its corpus,
-/// below `target`.
+/// Builds the target and runs it for so many seconds. Its corpus and what it finds are below
+/// `target/fuzz`.
 pub(crate) fn run(arguments: &[String]) -> Result {
     let names = targets()?;
     let (name, seconds) = match arguments {
@@ -27,16 +28,22 @@ pub(crate) fn run(arguments: &[String]) -> Result {
     if !names.contains(name) {
         return Err(format!("unknown target `{name}` (one of {})", names.join(", ")));
     }
-    let (corpus, program) = (root().join("target/fuzz/corpus").join(name), build(name)?);
-    fs::create_dir_all(&corpus).map_err(|error| format!("`{}`: {error}", corpus.display()))?;
-    let found = format!("{}/found-", root().join("target/fuzz").join(name).display());
+    let program = build(name)?;
+    let (corpus, found) = (folder("corpus", name)?, folder("found", name)?);
     let mut fuzz = command(program, &[corpus]);
     fuzz.args(seeds(name)).arg(format!("-max_total_time={seconds}"));
     fuzz.args(["-timeout=10", "-max_len=8192", "-print_final_stats=1"]);
     run_command({
-        fuzz.arg(format!("-artifact_prefix={found}"));
+        fuzz.arg(format!("-artifact_prefix={}/", found.display()));
         fuzz
     })
+}
+
+/// A folder of the target's own below `target`, made if it is not there.
+fn folder(what: &str, target: &str) -> Result<PathBuf> {
+    let folder = root().join("target/fuzz").join(what).join(target);
+    fs::create_dir_all(&folder).map_err(|error| format!("`{}`: {error}", folder.display()))?;
+    Ok(folder)
 }
 
 /// The names of `fuzz/fuzz_targets/*.rs`.
@@ -54,7 +61,7 @@ fn targets() -> Result<Vec<String>> {
 }
 
 /// Folders that hold good inputs.
-fn seeds(target: &str) -> Vec<std::path::PathBuf> {
+fn seeds(target: &str) -> Vec<PathBuf> {
     let folders = match target {
         "config" => vec!["examples".to_owned()],
         "scenario" => vec!["tests/scenarios".to_owned()],
@@ -63,7 +70,7 @@ fn seeds(target: &str) -> Vec<std::path::PathBuf> {
     folders.into_iter().map(|folder| root().join(folder)).filter(|path| path.is_dir()).collect()
 }
 
-fn build(name: &str) -> Result<std::path::PathBuf> {
+fn build(name: &str) -> Result<PathBuf> {
     // With a target named, the flags do not reach build scripts.
     let host = output(command("rustc", &["--print", "host-tuple"]))?;
     let mut build = cargo(&["build", "--package", "pointsman-fuzz", "--features", "libfuzzer"]);
