@@ -40,6 +40,8 @@ pub struct Catalog {
     pub(crate) retry_budget: RetryBudgetPolicy,
     /// How long an answer is kept for a repeated idempotency key.
     pub(crate) idempotency_window: Duration,
+    /// Whether a group keeps calls together by how their prompts begin.
+    pub(crate) prefixes: bool,
 }
 
 impl Catalog {
@@ -97,6 +99,12 @@ impl Catalog {
     pub fn deployment_named(&self, name: &str) -> Option<DeploymentId> {
         let id = self.deployment_names.get(name).copied()?;
         (!self.deployment(id).retired).then_some(id)
+    }
+
+    /// Whether a group keeps calls together by how their prompts begin: only then has
+    /// [`Request::prefix`](crate::Request::prefix) a use.
+    pub const fn wants_prefixes(&self) -> bool {
+        self.prefixes
     }
 
     /// How long an answer is kept for a repeated idempotency key.

@@ -160,6 +160,7 @@ pub use resolution::{Resolution, Wildcard};
 pub use router::Router;
 pub use snapshot::{Snapshot, UnknownVersion};
 pub use standing::Standing;
+pub use strategy::PREFIX_BLOCKS;
 pub use time::{Timestamp, whole_seconds};
 pub use trace::{
     ChosenBy, Decision, DecisionResult, LimitReading, ResolvedBy, Term, Trace, TraceEntry, Verdict,

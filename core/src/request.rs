@@ -33,7 +33,8 @@ pub struct Request {
     pub session: Option<String>,
     /// The user it is for, if the client said so.
     pub user: Option<String>,
-    /// Hashes of the prompt's blocks, from its beginning.
+    /// Hashes of the prompt's blocks, from its beginning, each of its own bytes and all before them;
+    /// [`PREFIX_BLOCKS`](crate::PREFIX_BLOCKS) of them are looked at.
     pub prefix: Vec<u64>,
     /// What the sender says of its own certainty, for the strategy `lar1`.
     pub lar1: Option<Lar1>,

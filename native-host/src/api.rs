@@ -85,6 +85,9 @@ async fn ask(
         let error = ErrorReply::new(dialect, 400, "invalid_header", &fault);
         return Ok(reply::error(error, None, None));
     }
+    if live.catalog.wants_prefixes() {
+        question.asked.facts.prefix = question.asked.prefix(&question.bytes);
+    }
     let facts = &mut question.asked.facts;
     facts.idempotency = repeat::key(&head.headers, facts, &live.catalog, &question.bytes);
     let (head, response) = oneshot::channel();

@@ -43,10 +43,13 @@ impl Exchange {
         now: Timestamp,
     ) -> (Option<Self>, Step) {
         let dialect = endpoint.dialect();
-        let question = match Question::read(endpoint, headers, &bytes) {
+        let mut question = match Question::read(endpoint, headers, &bytes) {
             Ok(question) => question,
             Err(fault) => return (None, Step::error(fault_reply(dialect, &fault), Vec::new())),
         };
+        if engine.router.catalog().wants_prefixes() {
+            question.facts.prefix = question.prefix(&bytes);
+        }
         let (call, action) = engine.router.begin(question.facts.clone(), seed, now);
         let (phase, replied, objection) = (Phase::Over, false, None);
         let mut exchange = Self { question, bytes, seed, call, phase, replied, objection };

@@ -1,8 +1,11 @@
 //! The client's body as it goes on to a provider of the same protocol: the same bytes but for what
 //! must change.
 
+use std::borrow::Cow;
+
 use crate::fault::{Flaw, wrong};
 use crate::json::{Kind, Skimmer, Span, write_string};
+use crate::prefix::Prompt;
 use crate::splice::{Edit, Spliced};
 
 /// Longer names than this are nobody's, and names go into logs and errors.
@@ -26,9 +29,21 @@ pub(crate) struct Asked {
     pub(crate) usage_asked: bool,
     /// What to change in a stream's request so that it is.
     pub(crate) usage_edits: Vec<Edit>,
+    /// What is cut out: the router's own.
+    pub(crate) cuts: Vec<Edit>,
+    /// Where the prompt stands.
+    pub(crate) prompt: Prompt,
 }
 
 impl Asked {
+    /// The body without what is the router's own.
+    pub(crate) fn for_provider<'b>(&self, body: &'b [u8]) -> Cow<'b, [u8]> {
+        if self.cuts.is_empty() {
+            return Cow::Borrowed(body);
+        }
+        Cow::Owned(Spliced::new(self.length, self.cuts.clone()).to_vec(body))
+    }
+
     /// The body for a provider that calls the model `model`: that name, and, in a stream, a request
     /// for usage if the client made none.
     pub(crate) fn rewrite(&self, model: &str) -> Spliced {
@@ -36,6 +51,7 @@ impl Asked {
         if self.stream {
             edits.extend_from_slice(&self.usage_edits);
         }
+        edits.extend_from_slice(&self.cuts);
         // A name that is right stays as it is written, escapes and all.
         if self.model != model || self.model_spans.len() > 1 {
             let mut name = Vec::new();

@@ -11,6 +11,7 @@ use crate::fault::{Flaw, RequestFault};
 use crate::form;
 use crate::header::ClientHeaders;
 use crate::json::{Broken, Kind, Skimmer};
+use crate::routing::Routing;
 use crate::skimmed::whole_number;
 use crate::tokens::Estimate;
 
@@ -111,24 +112,20 @@ const INPUT: [&str; 9] =
 fn read_json(body: &[u8]) -> Result<(Request, Asked), Flaw> {
     let (mut facts, mut asked) = (Request::default(), Asked::default());
     let mut input = Estimate::default();
-    let mut json = Skimmer::new(body);
-    if json.kind()? != Kind::Object {
-        json.broken("an object")?;
-    }
-    json.enter()?;
-    while let Some(key) = json.next_member()? {
-        match &*key.decode() {
-            "model" => read_model(&mut json, &mut asked)?,
-            "user" => facts.user = label(&mut json)?,
-            "max_tokens" => facts.max_output_tokens = whole_number(&mut json, "max_tokens")?,
+    let routing = Routing::read(body, |key, json| {
+        match key {
+            "model" => read_model(json, &mut asked)?,
+            "user" => facts.user = label(json)?,
+            "max_tokens" => facts.max_output_tokens = whole_number(json, "max_tokens")?,
             key if INPUT.contains(&key) => {
                 json.walk(&mut |text| input.add_string(text))?;
             }
             _ => _ = json.skip()?,
         }
-    }
-    json.end()?;
+        Ok(())
+    })?;
     facts.input_tokens = input.tokens();
+    routing.apply(&mut facts, &mut asked);
     // What comes back is no text that a model writes token by token.
     facts.max_output_tokens = facts.max_output_tokens.or(Some(0));
     Ok((facts, asked))

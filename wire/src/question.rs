@@ -78,6 +78,13 @@ impl Question {
         self.facts.input_tokens.saturating_add(self.facts.tools_tokens)
     }
 
+    /// The hashes of the prompt's blocks: [`Request::prefix`]. Only a configuration that
+    /// [wants them](pointsman_core::Catalog::wants_prefixes) has a use for the work. `body` must be
+    /// the body that was read.
+    pub fn prefix(&self, body: &[u8]) -> Vec<u64> {
+        self.asked.prompt.blocks(body)
+    }
+
     /// The request as `target` is to be sent it; `body` must be the body that was read. Where both
     /// speak the same, that is the client's own bytes but for what must differ.
     ///
@@ -107,7 +114,8 @@ impl Question {
         let (mut sent, lost) = if client == provider {
             (self.asked.rewrite(target.model), Vec::new())
         } else {
-            let written = translate(client, provider, body, stream, target)?;
+            let body = self.asked.for_provider(body);
+            let written = translate(client, provider, &body, stream, target)?;
             (Spliced::whole(written.body), written.lost)
         };
         if let Some(overlay) = target.overlay.filter(|one| !one.is_empty() && !self.is_form())

@@ -3,22 +3,6 @@
 use crate::fault::{Flaw, wrong};
 use crate::json::{Broken, Kind, Skimmer};
 
-/// Visits the members of a body that is one object; `visit` passes the value behind each key.
-pub(crate) fn members(
-    body: &[u8],
-    mut visit: impl FnMut(&str, &mut Skimmer<'_>) -> Result<(), Flaw>,
-) -> Result<(), Flaw> {
-    let mut json = Skimmer::new(body);
-    if json.kind()? != Kind::Object {
-        json.broken("an object")?;
-    }
-    json.enter()?;
-    while let Some(key) = json.next_member()? {
-        visit(&key.decode(), &mut json)?;
-    }
-    Ok(json.end()?)
-}
-
 /// Goes into an object; `false` if it was `null`.
 pub(crate) fn object(json: &mut Skimmer<'_>, path: &str) -> Result<bool, Flaw> {
     container(json, path, Kind::Object, "an object")

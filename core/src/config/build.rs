@@ -46,11 +46,13 @@ pub(crate) fn build(config: &Config, scripted: bool, faults: &Faults) -> Catalog
         name: provider.name.clone(),
         rates: Rates::new(&provider.limits),
     });
+    let groups = builder.groups();
     let mut catalog = Catalog {
         document: Arc::default(),
         providers: providers.collect(),
         deployments: config.deployments.iter().map(|own| builder.deployment(own)).collect(),
-        groups: builder.groups(),
+        prefixes: groups.iter().any(|group| group.affinity == Affinity::Prefix),
+        groups,
         deployment_names: builder
             .names
             .deployments

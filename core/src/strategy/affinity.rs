@@ -19,8 +19,8 @@ const OVER: u128 = 4;
 /// So few calls in flight are never too many.
 const ALWAYS: u64 = 4;
 /// The prompt's blocks that make a key: past a system prompt that all share, before what differs
-/// from turn to turn.
-const BLOCKS: usize = 2;
+/// from turn to turn. Hosts need not give more.
+pub const PREFIX_BLOCKS: usize = 2;
 
 /// What keeps this call at a member, hashed.
 pub(super) fn key(by: Affinity, scene: &Scene<'_>) -> Option<u64> {
@@ -30,7 +30,7 @@ pub(super) fn key(by: Affinity, scene: &Scene<'_>) -> Option<u64> {
         Affinity::Session => request.session.as_deref().map(hash_text),
         Affinity::User => request.user.as_deref().map(hash_text),
         Affinity::Prefix => {
-            let blocks = request.prefix.iter().take(BLOCKS);
+            let blocks = request.prefix.iter().take(PREFIX_BLOCKS);
             let mixed = |key: u64, block: &u64| mix(key ^ mix(*block));
             (!request.prefix.is_empty()).then(|| blocks.fold(0, mixed))
         }

@@ -32,6 +32,7 @@ use crate::observe::Estimate;
 use crate::request::Request;
 use crate::time::{Timestamp, micros};
 use crate::trace::{ChosenBy, Term};
+pub use affinity::PREFIX_BLOCKS;
 pub use kind::Strategy;
 use measured::Expected;
 pub(crate) use memory::Memory;

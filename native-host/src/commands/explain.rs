@@ -65,9 +65,10 @@ fn request(args: &ExplainArgs) -> Result<Request, String> {
     let mut request = match &args.body {
         None => Request::default(),
         Some(path) => {
-            let question =
-                Question::read(Endpoint::Chat, ClientHeaders::default(), &read_body(path)?);
-            question.map_err(|fault| format!("--body: {fault}"))?.facts
+            let body = read_body(path)?;
+            let question = Question::read(Endpoint::Chat, ClientHeaders::default(), &body);
+            let question = question.map_err(|fault| format!("--body: {fault}"))?;
+            Request { prefix: question.prefix(&body), ..question.facts }
         }
     };
     if let Some(model) = &args.model {
@@ -78,7 +79,7 @@ fn request(args: &ExplainArgs) -> Result<Request, String> {
     request.tools_tokens = args.tools_tokens.unwrap_or(request.tools_tokens);
     request.max_output_tokens = args.max_output_tokens.or(request.max_output_tokens);
     request.needs = needs(request.needs, &args.needs)?;
-    request.tags.clone_from(&args.tags);
+    request.tags.extend(args.tags.iter().cloned());
     request.region.clone_from(&args.region);
     Ok(request)
 }

@@ -115,7 +115,7 @@ fn refuse_what_is_not_built(loaded: &Loaded, name: &str) -> Result<(), String> {
 }
 
 /// What this host does for a configuration.
-const FULFILLED: [Duty; 7] = [
+const FULFILLED: [Duty; 8] = [
     Duty::Journal,
     Duty::Callers,
     Duty::RouteFacts,
@@ -123,6 +123,7 @@ const FULFILLED: [Duty; 7] = [
     Duty::Commit,
     Duty::Idempotency,
     Duty::Probes,
+    Duty::Prefixes,
 ];
 /// What it does if there is an embedded store.
 const WITH_STORE: [Duty; 2] = [Duty::Store, Duty::Budgets];

@@ -6,7 +6,8 @@ use super::messages::{Messages, read_messages, read_prompt};
 use crate::asked::{Asked, label, read_model};
 use crate::fault::{Flaw, RequestFault};
 use crate::json::{Kind, Skimmer, Span};
-use crate::skimmed::{flag, list, members, object, whole_number};
+use crate::routing::Routing;
+use crate::skimmed::{flag, list, object, whole_number};
 use crate::splice::Edit;
 use crate::tokens::estimate_tokens;
 
@@ -30,7 +31,8 @@ pub(crate) fn read_completion(body: &[u8]) -> Result<(Request, Asked), RequestFa
 /// Reads a body that must have the member `input`.
 fn read(body: &[u8], input: &str) -> Result<(Request, Asked), RequestFault> {
     let mut top = TopLevel::default();
-    members(body, |key, json| top.member(key, json)).map_err(|flaw| flaw.locate(body))?;
+    let routing = Routing::read(body, |key, json| top.member(key, json));
+    let mut routing = routing.map_err(|flaw| flaw.locate(body))?;
     if top.asked.model_spans.is_empty() {
         return Err(RequestFault::Missing { path: "model".into() });
     }
@@ -46,7 +48,8 @@ fn read(body: &[u8], input: &str) -> Result<(Request, Asked), RequestFault> {
         web_search: top.web_search,
     };
     let model = top.asked.model.clone();
-    let asked = Asked {
+    routing.system_ends(messages.system_end);
+    let mut asked = Asked {
         length: body.len(),
         stream: top.stream,
         choices: top.choices.unwrap_or(1).clamp(1, 128),
@@ -54,7 +57,7 @@ fn read(body: &[u8], input: &str) -> Result<(Request, Asked), RequestFault> {
         usage_edits: top.usage.edits(top.stream_end),
         ..top.asked
     };
-    let facts = Request {
+    let mut facts = Request {
         model,
         stream: top.stream,
         input_tokens: messages.tokens,
@@ -65,6 +68,7 @@ fn read(body: &[u8], input: &str) -> Result<(Request, Asked), RequestFault> {
         session: top.session,
         ..Request::default()
     };
+    routing.apply(&mut facts, &mut asked);
     Ok((facts, asked))
 }
 

@@ -21,17 +21,24 @@ pub(super) struct Messages {
     pub(super) tokens: u64,
     pub(super) images: bool,
     pub(super) audio: bool,
+    /// Where the system prompts end that they begin with.
+    pub(super) system_end: usize,
 }
 
 /// Reads the value of `messages`.
 pub(super) fn read_messages(json: &mut Skimmer<'_>) -> Result<Messages, Flaw> {
     let mut reader = Reader::default();
+    reader.messages.system_end = json.position();
+    let mut leading = true;
     if json.kind()? != Kind::Array {
         return wrong("messages", "a list of messages");
     }
     json.enter()?;
     while json.next_element()? {
-        reader.message(json)?;
+        leading &= reader.message(json)?;
+        if leading {
+            reader.messages.system_end = json.offset();
+        }
         reader.message += 1;
     }
     reader.messages.tokens = reader.estimate.tokens();
@@ -55,22 +62,27 @@ struct Reader {
 }
 
 impl Reader {
-    fn message(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+    /// Whether it is a system prompt.
+    fn message(&mut self, json: &mut Skimmer<'_>) -> Result<bool, Flaw> {
         if json.kind()? != Kind::Object {
             return wrong(self.path(""), "an object");
         }
         self.estimate.add_tokens(MESSAGE_TOKENS);
+        let mut system = false;
         json.enter()?;
         while let Some(key) = json.next_member()? {
-            match &*key.decode() {
-                "content" => self.content(json)?,
-                "role" | "tool_call_id" => {
+            match (&*key.decode(), json.kind()?) {
+                ("content", _) => self.content(json)?,
+                ("role", Kind::String) => {
+                    system = matches!(&*json.string()?.decode(), "system" | "developer");
+                }
+                ("role" | "tool_call_id", _) => {
                     json.skip()?;
                 }
                 _ => self.strings(json)?,
             }
         }
-        Ok(())
+        Ok(system)
     }
 
     fn content(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {

@@ -6,7 +6,8 @@ use super::members::camel;
 use crate::asked::Asked;
 use crate::fault::{Flaw, RequestFault, wrong};
 use crate::json::{Kind, Skimmer};
-use crate::skimmed::{members, object, whole_number};
+use crate::routing::Routing;
+use crate::skimmed::{object, whole_number};
 use crate::tokens::{Estimate, estimate_tokens};
 
 /// Tokens the provider adds around each content.
@@ -33,11 +34,12 @@ pub(crate) fn read_facts(
     stream: bool,
 ) -> Result<(Request, Asked), RequestFault> {
     let mut top = TopLevel::default();
-    members(body, |key, json| top.member(key, json)).map_err(|flaw| flaw.locate(body))?;
+    let routing = Routing::read(body, |key, json| top.member(key, json));
+    let routing = routing.map_err(|flaw| flaw.locate(body))?;
     if !top.contents {
         return Err(RequestFault::Missing { path: "contents".into() });
     }
-    let asked = Asked {
+    let mut asked = Asked {
         length: body.len(),
         model: model.to_owned(),
         stream,
@@ -46,8 +48,9 @@ pub(crate) fn read_facts(
         usage_asked: true,
         ..Asked::default()
     };
-    let facts =
+    let mut facts =
         Request { model: model.to_owned(), stream, input_tokens: top.text.tokens(), ..top.facts };
+    routing.apply(&mut facts, &mut asked);
     Ok((facts, asked))
 }
 

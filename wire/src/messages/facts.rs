@@ -5,7 +5,8 @@ use pointsman_core::Request;
 use crate::asked::{Asked, label, read_model};
 use crate::fault::{Flaw, RequestFault, wrong};
 use crate::json::{Kind, Skimmer};
-use crate::skimmed::{flag, list, members, object, whole_number};
+use crate::routing::Routing;
+use crate::skimmed::{flag, list, whole_number};
 use crate::tokens::{Estimate, estimate_tokens};
 
 /// Tokens the provider adds around each message.
@@ -22,7 +23,8 @@ const FILE_BYTES: u64 = 64;
 /// The first fault, with its place.
 pub(crate) fn read_facts(body: &[u8]) -> Result<(Request, Asked), RequestFault> {
     let mut top = TopLevel::default();
-    members(body, |key, json| top.member(key, json)).map_err(|flaw| flaw.locate(body))?;
+    let routing = Routing::read(body, |key, json| top.member(key, json));
+    let routing = routing.map_err(|flaw| flaw.locate(body))?;
     if top.asked.model_spans.is_empty() {
         return Err(RequestFault::Missing { path: "model".into() });
     }
@@ -35,6 +37,7 @@ pub(crate) fn read_facts(body: &[u8]) -> Result<(Request, Asked), RequestFault> 
     facts.stream = asked.stream;
     // Usage comes unasked.
     (asked.length, asked.choices, asked.usage_asked) = (body.len(), 1, true);
+    routing.apply(&mut facts, &mut asked);
     Ok((facts, asked))
 }
 
@@ -55,7 +58,7 @@ impl TopLevel {
             "stream" => self.asked.stream = flag(json, "stream")?.unwrap_or(false),
             "max_tokens" => self.facts.max_output_tokens = whole_number(json, "max_tokens")?,
             "tools" => self.tools(json)?,
-            "metadata" => self.metadata(json)?,
+            "metadata.user_id" => self.facts.user = label(json)?,
             "output_config" | "output_format" => self.format(json)?,
             _ => _ = json.skip()?,
         }
@@ -140,19 +143,6 @@ impl TopLevel {
             self.facts.needs.tools = true;
             let tokens = estimate_tokens(json.slice(start..json.offset()));
             self.facts.tools_tokens = self.facts.tools_tokens.saturating_add(tokens);
-        }
-        Ok(())
-    }
-
-    fn metadata(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
-        if object(json, "metadata")? {
-            while let Some(key) = json.next_member()? {
-                if key.decode() == "user_id" {
-                    self.facts.user = label(json)?;
-                } else {
-                    json.skip()?;
-                }
-            }
         }
         Ok(())
     }

@@ -5,7 +5,8 @@ use pointsman_core::Request;
 use crate::asked::{Asked, label, read_model};
 use crate::fault::{Flaw, RequestFault, wrong};
 use crate::json::{Kind, Skimmer};
-use crate::skimmed::{flag, list, members, object, whole_number};
+use crate::routing::Routing;
+use crate::skimmed::{flag, list, object, whole_number};
 use crate::tokens::{Estimate, estimate_tokens};
 
 /// Tokens the provider adds around each item.
@@ -25,7 +26,8 @@ const FILE_BYTES: u64 = 64;
 /// The first fault, with its place.
 pub(crate) fn read_facts(body: &[u8]) -> Result<(Request, Asked), RequestFault> {
     let mut top = TopLevel::default();
-    members(body, |key, json| top.member(key, json)).map_err(|flaw| flaw.locate(body))?;
+    let routing = Routing::read(body, |key, json| top.member(key, json));
+    let routing = routing.map_err(|flaw| flaw.locate(body))?;
     if top.asked.model_spans.is_empty() {
         return Err(RequestFault::Missing { path: "model".into() });
     }
@@ -39,6 +41,7 @@ pub(crate) fn read_facts(body: &[u8]) -> Result<(Request, Asked), RequestFault> 
     facts.stream = asked.stream;
     // Usage comes unasked.
     (asked.length, asked.choices, asked.usage_asked) = (body.len(), 1, true);
+    routing.apply(&mut facts, &mut asked);
     Ok((facts, asked))
 }
 
