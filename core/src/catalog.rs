@@ -13,10 +13,10 @@ use crate::direct::DirectNames;
 use crate::id::{DeploymentId, GroupId, ProviderId};
 use crate::owners::Owners;
 use crate::rates::Rates;
-use crate::request::Capability;
 use crate::resolution::Wildcard;
 use crate::route_rules::RouteRules;
 pub use crate::strategy::Strategy;
+pub use crate::supports::Supports;
 
 /// Everything the router knows that does not change while it runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -179,38 +179,6 @@ pub enum ModelName {
     Fixed(String),
     /// The one the request means: see [`Resolution::concrete_model`](crate::Resolution).
     FromRequest,
-}
-
-/// What a deployment can do. `None` is unknown: it passes with a warning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Supports {
-    /// See [`Capability::Tools`].
-    pub tools: Option<bool>,
-    /// See [`Capability::Vision`].
-    pub vision: Option<bool>,
-    /// See [`Capability::Audio`].
-    pub audio: Option<bool>,
-    /// See [`Capability::JsonSchema`].
-    pub json_schema: Option<bool>,
-    /// See [`Capability::WebSearch`].
-    pub web_search: Option<bool>,
-    /// Its window, in tokens: input, tools and output together.
-    pub context_tokens: Option<u64>,
-    /// The most output tokens it produces.
-    pub output_tokens: Option<u64>,
-}
-
-impl Supports {
-    /// What is known of one capability.
-    pub const fn has(&self, capability: Capability) -> Option<bool> {
-        match capability {
-            Capability::Tools => self.tools,
-            Capability::Vision => self.vision,
-            Capability::Audio => self.audio,
-            Capability::JsonSchema => self.json_schema,
-            Capability::WebSearch => self.web_search,
-        }
-    }
 }
 
 /// Limits of one owner, as they are configured. `None` is unlimited; zero is zero.

@@ -116,6 +116,7 @@ mod standing;
 mod steering;
 mod strategy;
 mod succession;
+mod supports;
 mod time;
 mod trace;
 mod visits;
