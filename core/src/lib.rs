@@ -135,9 +135,9 @@ pub use chance::Seed;
 pub use change::Change;
 pub use config::{
     Affinity, Alias, BreakerConfig, Budget, BudgetWindow, Caller, Callers, Ceilings, Commit,
-    Config, ConfigFault, ConfigWarning, DeploymentConfig, Duty, GroupConfig, Key, Loaded,
+    Config, ConfigFault, ConfigWarning, DeploymentConfig, Duty, Egress, GroupConfig, Key, Loaded,
     MemberConfig, Metering, MockConfig, NotBuilt, Params, PolicyConfig, Protocol, ProviderConfig,
-    Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Server, State, Store,
+    Proxy, Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Server, State, Store,
     ThrottleConfig, TimeoutsConfig, TlsFiles, WaitConfig,
 };
 pub use cost::Price;

@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
+use http::uri::InvalidUri;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use pointsman_core::{ConfigFault, Protocol, ProviderConfig};
 use pointsman_wire::{RequestHead, Target, default_base_url};
 
 use crate::body::OutBody;
-use crate::pool::{Connector, Pool};
+use crate::dial::{Connector, Exit};
+use crate::exits::Exits;
+use crate::pool::Pool;
 use crate::practice::Practice;
 
 /// How to reach one provider.
 pub(crate) struct Line {
     pub(crate) route: Route,
+    exit: Exit,
     protocol: Protocol,
     base_url: String,
     api_key: Option<String>,
@@ -30,30 +34,47 @@ pub(crate) enum Route {
 }
 
 impl Line {
-    /// The line to a provider.
+    /// The line to a provider; `before`, if it would be the same.
     ///
     /// # Errors
-    /// Its address is none.
+    /// Its address is none, or there is no way to it.
     pub(crate) fn new(
         provider: &ProviderConfig,
-        connector: &Connector,
-    ) -> Result<Self, ConfigFault> {
+        exits: &Exits,
+        before: Option<&Arc<Self>>,
+    ) -> Result<Arc<Self>, ConfigFault> {
         let protocol = provider.protocol;
         let base_url = provider.base_url.as_deref().unwrap_or(default_base_url(protocol));
-        let route = if protocol == Protocol::Mock {
-            Route::Practice(Practice::new(provider))
+        let fault = |key: &str, message: String| ConfigFault {
+            path: format!("providers.{}.{key}", provider.name),
+            message,
+            suggestion: None,
+        };
+        let (exit, origin) = if protocol == Protocol::Mock {
+            (Exit::default(), None)
         } else {
-            let fault = |error: http::uri::InvalidUri| ConfigFault {
-                path: format!("providers.{}.base_url", provider.name),
-                message: error.to_string(),
-                suggestion: None,
-            };
-            let origin: Uri = base_url.parse().map_err(fault)?;
-            Route::Http(Pool::new(origin, connector.clone()))
+            let origin = base_url.parse();
+            let origin: Uri =
+                origin.map_err(|error: InvalidUri| fault("base_url", error.to_string()))?;
+            (exits.of(provider, &origin)?, Some(origin))
+        };
+        if let Some(before) = before.filter(|line| line.exit == exit) {
+            return Ok(Arc::clone(before));
+        }
+        let route = match origin {
+            None => Route::Practice(Practice::new(provider)),
+            Some(origin) => {
+                if let Some(proxy) = &exit.proxy {
+                    tracing::info!(provider = provider.name, proxy = %proxy.uri, "through a proxy");
+                }
+                let connector = Connector::new(&exit).map_err(|error| fault("ca", error))?;
+                Route::Http(Pool::new(origin, connector))
+            }
         };
         let headers = provider.headers.iter();
-        Ok(Self {
+        Ok(Arc::new(Self {
             route,
+            exit,
             protocol,
             base_url: base_url.to_owned(),
             api_key: provider.api_key.as_ref().map(|key| key.expose().to_owned()),
@@ -61,7 +82,7 @@ impl Line {
             headers: headers
                 .map(|(name, value)| (name.clone(), value.expose().to_owned()))
                 .collect(),
-        })
+        }))
     }
 
     /// A deployment of this provider, which calls its model `model`.
@@ -133,7 +154,11 @@ mod tests {
     #[test]
     fn a_text_that_repeats_a_secret_is_known() {
         let line = Line {
-            route: Route::Http(Pool::new(Uri::from_static("http://127.0.0.1:9"), Connector::new())),
+            route: Route::Http(Pool::new(
+                Uri::from_static("http://127.0.0.1:9"),
+                Connector::new(&Exit::default()).unwrap(),
+            )),
+            exit: Exit::default(),
             protocol: Protocol::Openai,
             base_url: String::new(),
             api_key: Some("sk-0123456789".into()),

@@ -10,8 +10,8 @@ use pointsman_core::{
 };
 use pointsman_wire::Overlay;
 
+use crate::exits::{Exits, variable};
 use crate::line::Line;
-use crate::pool::Connector;
 use crate::tls::Certificates;
 
 /// The lines to providers, by name.
@@ -52,20 +52,14 @@ impl Means {
     ///
     /// # Errors
     /// What is not to be had, each by the key that asks for it.
-    pub(crate) fn of(
-        config: &Config,
-        before: Option<&Live>,
-        connector: &Connector,
-    ) -> Result<Self, Vec<ConfigFault>> {
+    pub(crate) fn of(config: &Config, before: Option<&Live>) -> Result<Self, Vec<ConfigFault>> {
         let mut faults = Vec::new();
+        let exits = Exits::new(&config.egress, &variable)?;
         let mut lines = Lines::new();
         for provider in &config.providers {
             let same = before.filter(|live| live.config.provider(&provider.name) == Some(provider));
-            let line = match same.and_then(|live| live.lines.get(&provider.name)) {
-                Some(line) => Ok(Arc::clone(line)),
-                None => Line::new(provider, connector).map(Arc::new),
-            };
-            match line {
+            let same = same.and_then(|live| live.lines.get(&provider.name));
+            match Line::new(provider, &exits, same) {
                 Ok(line) => _ = lines.insert(provider.name.clone(), line),
                 Err(fault) => faults.push(fault),
             }

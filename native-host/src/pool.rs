@@ -14,15 +14,14 @@ use std::time::Duration;
 use http::{HeaderValue, Request, Response, Uri, header};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::{Connection as _, HttpConnector};
+use hyper_util::client::legacy::connect::Connection as _;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use pointsman_core::FailureKind;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
-use tower_service::Service;
 
 use crate::body::{OutBody, PIECE};
+use crate::dial::Connector;
 
 /// Idle connections kept per provider.
 const MAX_IDLE: usize = 256;
@@ -30,21 +29,6 @@ const MAX_IDLE: usize = 256;
 const IDLE: Duration = Duration::from_secs(60);
 /// Streams at once on one HTTP/2 connection; providers allow about a hundred.
 const MAX_STREAMS: usize = 100;
-
-/// How connections are made: TCP with Nagle off, TLS where the address says so.
-#[derive(Clone, Debug)]
-pub(crate) struct Connector(HttpsConnector<HttpConnector>);
-
-impl Connector {
-    pub(crate) fn new() -> Self {
-        let mut tcp = HttpConnector::new();
-        tcp.set_nodelay(true);
-        tcp.enforce_http(false);
-        tcp.set_keepalive(Some(IDLE));
-        let tls = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http();
-        Self(tls.enable_all_versions().wrap_connector(tcp))
-    }
-}
 
 /// The connections to one provider.
 #[derive(Debug)]
@@ -146,8 +130,7 @@ impl Pool {
     }
 
     async fn open(self: &Arc<Self>) -> Result<Lease, SendError> {
-        let mut connector = self.connector.0.clone();
-        let stream = connector.call(self.origin.clone()).await;
+        let stream = self.connector.connect(self.origin.clone()).await;
         let stream = stream.map_err(|error| SendError::from_connect(error.as_ref()))?;
         if stream.connected().is_negotiated_h2() {
             let mut builder = http2::Builder::new(TokioExecutor::new());

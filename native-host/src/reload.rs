@@ -15,7 +15,6 @@ use crate::commands::serve::admissible;
 use crate::document::Source;
 use crate::gateway::Gateway;
 use crate::live::{Live, Means};
-use crate::pool::Connector;
 use crate::store::{Store, StoredKeys};
 
 /// Where configurations come from.
@@ -23,7 +22,6 @@ use crate::store::{Store, StoredKeys};
 pub(crate) struct Origin {
     path: Option<PathBuf>,
     store: Option<Arc<Store>>,
-    connector: Connector,
     /// The document in force. One change at a time.
     source: Mutex<Source>,
 }
@@ -41,13 +39,8 @@ pub(crate) struct Changes {
 }
 
 impl Origin {
-    pub(crate) fn new(
-        path: Option<PathBuf>,
-        source: Source,
-        store: Option<Arc<Store>>,
-        connector: Connector,
-    ) -> Self {
-        Self { path, store, connector, source: Mutex::new(source) }
+    pub(crate) fn new(path: Option<PathBuf>, source: Source, store: Option<Arc<Store>>) -> Self {
+        Self { path, store, source: Mutex::new(source) }
     }
 
     /// The store, if there is one: where keys are made.
@@ -102,7 +95,7 @@ impl Origin {
         let loaded = source.load_with(keys).map_err(|faults| listed(&source.name, &faults))?;
         admissible(&loaded, &source.name)?;
         let before = gateway.live();
-        let means = Means::of(&loaded.config, Some(&before), &self.connector);
+        let means = Means::of(&loaded.config, Some(&before));
         let means = means.map_err(|faults| listed(&source.name, &faults))?;
         let changes = changes(&before, &loaded, &means);
         if !dry_run {
@@ -133,6 +126,7 @@ fn changes(before: &Live, after: &Loaded, means: &Means) -> Changes {
     for (differs, name) in [
         (anonymous, "callers.anonymous"),
         (old.default_fallbacks != new.default_fallbacks, "default_fallbacks"),
+        (old.egress != new.egress, "egress"),
         (old.unmatched != new.unmatched, "unmatched"),
         (old.policy != new.policy, "policy"),
         (old.limits != new.limits, "limits"),

@@ -3,6 +3,7 @@
 use super::callers::Callers;
 use super::common::Reference;
 use super::deployment::DeploymentConfig;
+use super::egress::Egress;
 use super::fault::shown;
 use super::group::GroupConfig;
 use super::policy::PolicyConfig;
@@ -19,6 +20,8 @@ use crate::catalog::Limits;
 pub struct Config {
     /// The listeners.
     pub server: Server,
+    /// The way out to providers.
+    pub egress: Egress,
     /// Where to call and how to speak, in the order of the document.
     pub providers: Vec<ProviderConfig>,
     /// What can serve a model.
@@ -70,11 +73,13 @@ impl Config {
         value.fields(|map| {
             read_version(map, scripted);
             let server = map.get("server").map(|server| Server::read(&server, secrets));
+            let egress = map.get("egress").map(|egress| Egress::read(&egress, secrets));
             let providers = providers(map, secrets);
             let mut deployments = deployments(map, scripted);
             let groups = groups(map, scripted.then_some(&mut deployments));
             Self {
                 server: server.unwrap_or_default(),
+                egress: egress.unwrap_or_default(),
                 providers,
                 deployments,
                 groups,

@@ -4,6 +4,7 @@
 
 use super::callers::Callers;
 use super::document::Config;
+use super::egress::Egress;
 use super::policy::{Affinity, Commit, PolicyConfig};
 use super::storage::Store;
 
@@ -28,6 +29,8 @@ pub enum Duty {
     Idempotency,
     /// Perform active probes.
     Probes,
+    /// Take the configured way out to providers.
+    Egress,
     /// Give the core the hashes of a prompt's beginning.
     Prefixes,
 }
@@ -42,7 +45,8 @@ impl Duty {
             | Self::RouteFacts
             | Self::UsageLog
             | Self::Store
-            | Self::Journal => true,
+            | Self::Journal
+            | Self::Egress => true,
             Self::Commit | Self::Idempotency | Self::Probes | Self::Prefixes => false,
         }
     }
@@ -57,7 +61,13 @@ impl Config {
                 duties.push((duty, path.to_owned()));
             }
         };
-        let Self { callers, metering, state, routes, .. } = self;
+        let Self { callers, metering, state, routes, egress, .. } = self;
+        ask(*egress != Egress::default(), Duty::Egress, "egress");
+        for provider in &self.providers {
+            let path = |key| format!("providers.{}.{key}", provider.name);
+            ask(provider.proxy.is_some(), Duty::Egress, &path("proxy"));
+            ask(provider.ca.is_some(), Duty::Egress, &path("ca"));
+        }
         ask(!routes.is_empty(), Duty::RouteFacts, "routes");
         ask(*callers != Callers::default(), Duty::Callers, "callers");
         for (name, own) in &callers.organisations {

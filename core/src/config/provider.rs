@@ -3,6 +3,7 @@
 use core::net::Ipv6Addr;
 use core::time::Duration;
 
+use super::egress::{Proxy, way_out};
 use super::fault::{Place, shown};
 use super::reader::{Fields, Value};
 use super::secret::{Found, Secret, SecretRef, Secrets, is_header_text};
@@ -63,6 +64,10 @@ pub struct ProviderConfig {
     pub missing_key: Option<SecretRef>,
     /// Further headers, sent with every call. A value may be a secret.
     pub headers: Vec<(String, Secret)>,
+    /// Through what it is reached, if not through the proxy of all.
+    pub proxy: Option<Proxy>,
+    /// A file with certificates that are trusted for it besides the others, as PEM.
+    pub ca: Option<String>,
     /// The version of its interface, where the protocol wants one.
     pub api_version: Option<String>,
     /// Where its deployments run, unless they say otherwise.
@@ -108,6 +113,8 @@ impl ProviderConfig {
             api_key: None,
             missing_key: None,
             headers: Vec::new(),
+            proxy: None,
+            ca: None,
             api_version: None,
             region: None,
             limits: Limits::default(),
@@ -124,6 +131,7 @@ impl ProviderConfig {
                 None => (None, None),
             };
             let protocol = map.need("protocol", |word| word.choice("protocol", &Protocol::WORDS));
+            let (proxy, ca) = way_out(map, secrets);
             let provider = Self {
                 name: name.to_owned(),
                 protocol: protocol.unwrap_or(Protocol::Openai),
@@ -131,6 +139,8 @@ impl ProviderConfig {
                 api_key,
                 missing_key,
                 headers: map.get("headers").map(|all| headers(&all, secrets)).unwrap_or_default(),
+                proxy,
+                ca,
                 api_version: map.read("api_version", Value::text),
                 region: map.read("region", Value::text),
                 limits: map.get("limits").map(|limits| Limits::read(&limits)).unwrap_or_default(),
@@ -139,6 +149,7 @@ impl ProviderConfig {
             };
             if let Some(protocol) = protocol {
                 check(map, protocol);
+                check_way_out(map, &provider);
             }
             provider
         })
@@ -188,6 +199,21 @@ fn check(map: &mut Fields<'_>, protocol: Protocol) {
     }
 }
 
+/// Keys that only some addresses have a use for.
+fn check_way_out(map: &mut Fields<'_>, provider: &ProviderConfig) {
+    for key in ["proxy", "ca"] {
+        if provider.protocol == Protocol::Mock
+            && let Some(value) = map.get(key)
+        {
+            value.fault("has no use under `protocol: mock`, which calls nobody");
+        }
+    }
+    let clear = provider.base_url.as_ref().is_some_and(|address| address.starts_with("http://"));
+    if clear && let Some(ca) = map.get("ca") {
+        ca.fault("has no use for an address that is not https://");
+    }
+}
+
 /// An absolute address. It may carry neither credentials nor a query, where keys stand too, so one
 /// that does is not repeated.
 fn base_url(value: &Value<'_>) -> Option<String> {
@@ -213,7 +239,7 @@ fn base_url(value: &Value<'_>) -> Option<String> {
 }
 
 /// A name or an address of a machine, perhaps with a port.
-fn is_host(text: &str) -> bool {
+pub(crate) fn is_host(text: &str) -> bool {
     let (name_is_sound, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, rest)) => (address.parse::<Ipv6Addr>().is_ok(), rest),
         None => {

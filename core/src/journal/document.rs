@@ -1,7 +1,7 @@
 //! A configuration's document as the journal keeps it: what decides, and no secret.
 //!
-//! Sections that only hosts read (`server`, `metering`, `state`) are left out, and so are the
-//! providers' `headers` and `api_key`. An `api_key` that was optional and absent stays, for it blocks
+//! Sections that only hosts read (`server`, `egress`, `metering`, `state`) are left out, and so are
+//! the providers' `headers`, `proxy`, `ca` and `api_key`. An `api_key` that was optional and absent stays, for it blocks
 //! the provider's deployments: it is a reference, and as absent here.
 //!
 //! One byte says whether it is in the short form of scenario files. Then each value is a byte for its
@@ -18,7 +18,7 @@ use crate::config::{Config, ConfigFault};
 use crate::node::Node;
 
 /// Sections without a say in any decision.
-const LEFT_OUT: [&str; 3] = ["server", "metering", "state"];
+const LEFT_OUT: [&str; 4] = ["server", "egress", "metering", "state"];
 /// Values within values; deeper than any configuration.
 const DEEPEST: u32 = 32;
 
@@ -41,7 +41,7 @@ pub(crate) fn write(document: &Node, scripted: bool, missing: &BTreeSet<&str>) -
 fn put_provider(out: &mut Vec<u8>, provider: &Node, missing: bool) {
     let Node::Map(entries) = provider else { return put(out, provider) };
     let kept = entries.iter().filter(|(key, _)| match key.as_str() {
-        "headers" => false,
+        "headers" | "proxy" | "ca" => false,
         "api_key" => missing,
         _ => true,
     });

@@ -9,7 +9,6 @@ use super::{failed, serve};
 use crate::cli::CheckArgs;
 use crate::document::Source;
 use crate::live::Means;
-use crate::pool::Connector;
 
 /// Prints every fault, or, of a config without one, what is still worth knowing.
 pub(crate) fn run(args: &CheckArgs) -> ExitCode {
@@ -19,7 +18,7 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
     };
     let loaded = source.load().and_then(|loaded| {
         // A file that a start needs is missed here already.
-        Means::of(&loaded.config, None, &Connector::new()).map(|_| loaded)
+        Means::of(&loaded.config, None).map(|_| loaded)
     });
     if args.json {
         println!("{:#}", as_json(&loaded));

@@ -19,7 +19,6 @@ use crate::document::Source;
 use crate::gateway::Gateway;
 use crate::journal::{self, Keeper};
 use crate::live::{Live, Means};
-use crate::pool::Connector;
 use crate::reload::Origin;
 use crate::server::{self, Door};
 use crate::stop::Phase;
@@ -115,7 +114,7 @@ fn refuse_what_is_not_built(loaded: &Loaded, name: &str) -> Result<(), String> {
 }
 
 /// What this host does for a configuration.
-const FULFILLED: [Duty; 8] = [
+const FULFILLED: [Duty; 9] = [
     Duty::Journal,
     Duty::Callers,
     Duty::RouteFacts,
@@ -124,6 +123,7 @@ const FULFILLED: [Duty; 8] = [
     Duty::Idempotency,
     Duty::Probes,
     Duty::Prefixes,
+    Duty::Egress,
 ];
 /// What it does if there is an embedded store.
 const WITH_STORE: [Duty; 2] = [Duty::Store, Duty::Budgets];
@@ -198,8 +198,7 @@ async fn serve(plan: Plan) -> Result<(), String> {
 /// The gateway, with what an earlier run left in the store; and the journal's file.
 fn prepare(plan: Plan) -> Result<(Arc<Gateway>, Option<File>), String> {
     let Plan { loaded, server, source, path, store } = plan;
-    let connector = Connector::new();
-    let means = Means::of(&loaded.config, None, &connector);
+    let means = Means::of(&loaded.config, None);
     let means = means.map_err(|faults| listed(&source.name, &faults))?;
     let state = store.as_ref().map(|store| store.snapshot()).transpose()?.flatten();
     let file = loaded.config.state.journal.as_deref().map(journal::create).transpose()?;
@@ -210,7 +209,7 @@ fn prepare(plan: Plan) -> Result<(Arc<Gateway>, Option<File>), String> {
     if let Some(usage_log) = usage_log {
         gateway.meter(&usage_log)?;
     }
-    gateway.comes_from(Origin::new(path, source, store, connector));
+    gateway.comes_from(Origin::new(path, source, store));
     Ok((Arc::new(gateway), file))
 }
 

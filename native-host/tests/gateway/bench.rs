@@ -183,13 +183,20 @@ pub(crate) fn scratch_file(content: &str) -> PathBuf {
     path
 }
 
-async fn mock(name: &str, script: &str) -> SocketAddr {
+/// A mock upstream with this script.
+pub(crate) async fn mock(name: &str, script: &str) -> SocketAddr {
     let script = Script::parse(script).expect("a script");
     let free = SocketAddr::from(([127, 0, 0, 1], 0));
     let mock = Mock::bind(free, name, script).await.expect("a free port");
     let address = mock.address().expect("an address");
     tokio::spawn(mock.run());
     address
+}
+
+/// Gives a mock another script.
+pub(crate) async fn script(mock: SocketAddr, script: &str) {
+    let reply = send(mock, &post("/script", script)).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
 }
 
 /// A count of a mock's.

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -37,6 +37,19 @@ impl Certificate {
     pub(crate) fn replace(&self, other: &Self) {
         std::fs::copy(&self.cert, &other.cert).expect("room");
         std::fs::copy(&self.key, &other.key).expect("room");
+    }
+
+    /// For a server of the tests' own.
+    pub(crate) fn server(&self, protocols: &[&str]) -> Arc<ServerConfig> {
+        let key = PrivatePkcs8KeyDer::from(self.made.signing_key.serialize_der());
+        let mut config = ServerConfig::builder_with_provider(cryptography())
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![self.der()], PrivateKeyDer::from(key))
+            .expect("they belong together");
+        config.alpn_protocols = words(protocols);
+        Arc::new(config)
     }
 
     /// Connects as one who trusts this certificate alone, and offers these protocols.

@@ -11,6 +11,7 @@ mod endings;
 mod failover;
 mod knobs;
 mod metering;
+mod outward;
 mod reload;
 mod repeat;
 mod store;

@@ -17,7 +17,8 @@ use crate::scenario::{Traces, run};
 const EVERY_MAP: &str = "
 version: 1
 server: { admin_token: {}, tls: {}, admin_tls: {} }
-providers: { N: { api_key: {}, limits: {}, mock: {} } }
+egress: { proxy: {} }
+providers: { N: { proxy: {}, api_key: {}, limits: {}, mock: {} } }
 deployments:
   N: { limits: {}, counting: {}, price: {}, params: {}, supports: {}, timeouts: {}, retry: {}, breaker: {}, throttle: {}, probe: {} }
 groups:
@@ -75,6 +76,7 @@ const MISPLACED: &[&str] = &[
 const OF_HOSTS: &[&str] = &[
     "version",
     "server",
+    "egress",
     "metering",
     "state",
     "providers.N.protocol",
@@ -82,6 +84,8 @@ const OF_HOSTS: &[&str] = &[
     "providers.N.api_key",
     "providers.N.api_version",
     "providers.N.headers",
+    "providers.N.proxy",
+    "providers.N.ca",
     "providers.N.mock",
     "deployments.N.params",
     "groups.N.commit",
