@@ -44,6 +44,9 @@ pub(crate) async fn answer(
         Ok(endpoint) => endpoint,
         Err(nowhere) => return Ok(lost(&nowhere, path)),
     };
+    if head.headers.len() as u64 > gateway.bounds.max_headers {
+        return Ok(too_many_headers(endpoint.dialect(), gateway.bounds.max_headers));
+    }
     let live = gateway.live();
     let caller = match keys::identify(&head.headers, &head.uri, &live.catalog) {
         Ok(caller) => caller,
@@ -65,19 +68,27 @@ async fn ask(
 ) -> Result<Response<OutBody>, Cut> {
     let dialect = endpoint.dialect();
     let live = gateway.live();
-    let limit = gateway.max_body;
-    let bytes = match timeout(gateway.body_time, intake::read(&mut body, limit)).await {
+    let limit = gateway.max_body();
+    let mut held = gateway.room.hold();
+    let reading = intake::read_within(&mut body, limit, &mut held);
+    let bytes = match timeout(gateway.bounds.body_time, reading).await {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(IntakeError::TooLarge)) => {
             let rest = intake::drop_rest(body, limit.saturating_mul(2));
             tokio::spawn(timeout(REST_TIME, rest));
             return Ok(too_large(dialect, limit));
         }
+        Ok(Err(IntakeError::NoRoom)) => return Ok(no_room(dialect)),
         Ok(Err(IntakeError::Broken)) => return Ok(broken(dialect)),
         Err(_) => return Ok(too_slow(dialect)),
     };
     let mut question = match pointsman_wire::Question::read(endpoint, headers, &bytes) {
-        Ok(asked) => Question { asked, bytes, labels: knobs::labels(&head.headers, &live.labels) },
+        Ok(asked) => Question {
+            asked,
+            bytes,
+            _held: held,
+            labels: knobs::labels(&head.headers, &live.labels),
+        },
         Err(fault) => return Ok(reply::error(fault_reply(dialect, &fault), None, None)),
     };
     question.asked.facts.caller = caller;
@@ -126,7 +137,7 @@ fn turned_away(
     gateway: &Gateway,
 ) -> Response<OutBody> {
     gateway.metrics.turned_away(no_entry.name());
-    tokio::spawn(timeout(REST_TIME, intake::drop_rest(body, gateway.max_body)));
+    tokio::spawn(timeout(REST_TIME, intake::drop_rest(body, gateway.max_body())));
     reply::error(no_entry.reply(dialect), None, None)
 }
 
@@ -153,8 +164,21 @@ fn too_large(dialect: Dialect, limit: usize) -> Response<OutBody> {
     closing(ErrorReply::new(dialect, 413, "body_too_large", &message))
 }
 
+/// HTTP/1 is refused by hyper already; of HTTP/2 it bounds the bytes alone.
+fn too_many_headers(dialect: Dialect, limit: u64) -> Response<OutBody> {
+    let message = format!("there are more than {limit} headers (`server.max_headers`)");
+    reply::error(ErrorReply::new(dialect, 431, "too_many_headers", &message), None, None)
+}
+
 fn too_slow(dialect: Dialect) -> Response<OutBody> {
     closing(ErrorReply::new(dialect, 408, "body_timeout", "the body did not come in time"))
+}
+
+fn no_room(dialect: Dialect) -> Response<OutBody> {
+    let message = "too many large requests at once; try again";
+    let mut response = closing(ErrorReply::new(dialect, 503, "overloaded", message));
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
 }
 
 fn broken(dialect: Dialect) -> Response<OutBody> {

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use pointsman_core::journal::Recorder;
 use pointsman_core::{
-    Action, Alert, Allowance, Call, CallId, CallerId, DeploymentId, Event, Gate, Loaded, Misuse,
-    Notice, Outcome, Repetition, Request, Router, Seed, Snapshot, Timestamp,
+    Action, Alert, Allowance, Bounds, Call, CallId, CallerId, DeploymentId, Event, Gate, Loaded,
+    Misuse, Notice, Outcome, Repetition, Request, Router, Seed, Snapshot, Timestamp,
 };
 
 use tokio::sync::Notify;
@@ -25,6 +25,7 @@ use crate::metrics::Metrics;
 use crate::reload::{Changes, Origin};
 use crate::repeat::{Tape, Tapes};
 use crate::rfc3339;
+use crate::room::Room;
 use crate::stop::Stop;
 use crate::usage_log::UsageLog;
 
@@ -46,10 +47,10 @@ pub(crate) struct Gateway {
     pub(crate) tapes: Tapes,
     /// Held by every call's task.
     running: Arc<()>,
-    /// The largest request body, in bytes.
-    pub(crate) max_body: usize,
-    /// How long a client may take over a request's body.
-    pub(crate) body_time: Duration,
+    /// How much of anything there may be.
+    pub(crate) bounds: Bounds,
+    /// For the bodies of all requests.
+    pub(crate) room: Arc<Room>,
 }
 
 /// The router, and who is to be told when it wakes a call.
@@ -108,8 +109,8 @@ impl Gateway {
             metrics: Metrics::new(),
             stop: Stop::new(),
             admin_token: server.admin_token.as_ref().map(|token| token.expose().to_owned()),
-            max_body: usize::try_from(server.max_body).unwrap_or(usize::MAX),
-            body_time: Duration::from_secs(60),
+            bounds: server.bounds.clone(),
+            room: Room::new(server.bounds.max_bodies),
         })
     }
 
@@ -155,6 +156,11 @@ impl Gateway {
             self.metrics.reload(if ok { "ok" } else { "failed" });
         }
         result
+    }
+
+    /// The largest request body, in bytes.
+    pub(crate) fn max_body(&self) -> usize {
+        usize::try_from(self.bounds.max_body).unwrap_or(usize::MAX)
     }
 
     /// The configuration in force.

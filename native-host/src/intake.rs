@@ -3,17 +3,30 @@
 use bytes::{Bytes, BytesMut};
 use hyper::body::{Body, Incoming};
 
+use crate::room::Held;
+
 /// Why a body could not be had whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IntakeError {
     /// It is larger than allowed.
     TooLarge,
+    /// There is no room for it now.
+    NoRoom,
     /// The connection broke before its end, or its framing is no HTTP.
     Broken,
 }
 
 /// The whole body, of at most `limit` bytes.
 pub(crate) async fn read(body: &mut Incoming, limit: usize) -> Result<Bytes, IntakeError> {
+    read_within(body, limit, &mut Held::default()).await
+}
+
+/// The same, while there is room for it.
+pub(crate) async fn read_within(
+    body: &mut Incoming,
+    limit: usize,
+    held: &mut Held,
+) -> Result<Bytes, IntakeError> {
     let announced = body.size_hint().lower();
     if usize::try_from(announced).unwrap_or(usize::MAX) > limit {
         return Err(IntakeError::TooLarge);
@@ -22,6 +35,7 @@ pub(crate) async fn read(body: &mut Incoming, limit: usize) -> Result<Bytes, Int
     if first.len() > limit {
         return Err(IntakeError::TooLarge);
     }
+    room_for(&first, held)?;
     if body.is_end_stream() {
         return Ok(first);
     }
@@ -32,9 +46,14 @@ pub(crate) async fn read(body: &mut Incoming, limit: usize) -> Result<Bytes, Int
         if whole.len() + piece.len() > limit {
             return Err(IntakeError::TooLarge);
         }
+        room_for(&piece, held)?;
         whole.extend_from_slice(&piece);
     }
     Ok(whole.freeze())
+}
+
+fn room_for(piece: &Bytes, held: &mut Held) -> Result<(), IntakeError> {
+    if held.grow(piece.len()) { Ok(()) } else { Err(IntakeError::NoRoom) }
 }
 
 /// Takes what is still coming and keeps none of it, up to `limit` bytes: most clients read an answer

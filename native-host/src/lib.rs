@@ -38,6 +38,7 @@ mod reload;
 mod repeat;
 mod reply;
 mod rfc3339;
+mod room;
 mod server;
 mod source;
 mod stop;

@@ -137,6 +137,7 @@ impl Pool {
             builder
                 .timer(TokioTimer::new())
                 .keep_alive_interval(Duration::from_secs(20))
+                .max_header_list_size(PIECE as u32)
                 .initial_stream_window_size(1024 * 1024)
                 .initial_connection_window_size(8 * 1024 * 1024);
             let (sender, driver) =

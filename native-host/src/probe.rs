@@ -12,6 +12,7 @@ use pointsman_wire::{ClientHeaders, Endpoint};
 use serde_json::json;
 
 use crate::gateway::Gateway;
+use crate::room::Held;
 use crate::upstream::{self, Question};
 
 const CONNECT: Duration = Duration::from_secs(5);
@@ -58,7 +59,7 @@ fn question(model: &str) -> Option<Question> {
     // It is a request like any other; if it could not be read there would be none to send.
     let asked =
         pointsman_wire::Question::read(Endpoint::Chat, ClientHeaders::default(), &bytes).ok()?;
-    Some(Question { asked, bytes, labels: Vec::new() })
+    Some(Question { asked, bytes, _held: Held::default(), labels: Vec::new() })
 }
 
 /// An attempt of no call: it holds nothing.

@@ -22,16 +22,8 @@ use crate::gateway::Gateway;
 use crate::patience::Patient;
 use crate::stop::Phase;
 
-/// Connections at once, per listener. More wait to be accepted.
-const MAX_CONNECTIONS: u32 = 16_384;
-/// How long a connection may take over a request's headers, or be idle before them.
-const HEADER_TIME: Duration = Duration::from_secs(30);
-/// How long a client may take nothing of what is sent to it.
-const STANDSTILL: Duration = Duration::from_secs(60);
-/// Headers of one request.
-const MAX_HEADERS: usize = 100;
-/// HTTP/2 requests at once on one connection.
-const MAX_STREAMS: u32 = 256;
+/// Connections of operators at once: clients that take all of theirs do not lock them out.
+const ADMIN_CONNECTIONS: usize = 1_024;
 
 /// What is behind a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +45,11 @@ pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
 
 /// Serves until the door closes, then until the last connection has ended.
 pub(crate) async fn run(listener: TcpListener, door: Door, gateway: Arc<Gateway>) {
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
+    let seats = match door {
+        Door::Api => usize::try_from(gateway.bounds.max_connections).unwrap_or(ADMIN_CONNECTIONS),
+        Door::Admin => ADMIN_CONNECTIONS,
+    };
+    let room = Arc::new(Semaphore::new(seats));
     let closes = match door {
         Door::Api => Phase::Draining,
         Door::Admin => Phase::Cutting,
@@ -78,7 +74,7 @@ pub(crate) async fn run(listener: TcpListener, door: Door, gateway: Arc<Gateway>
     }
     drop(listener);
     // Every seat is free again when the last connection has ended.
-    let _ = room.acquire_many(MAX_CONNECTIONS).await;
+    let _ = room.acquire_many(u32::try_from(seats).unwrap_or(u32::MAX)).await;
 }
 
 async fn accept(
@@ -93,13 +89,14 @@ async fn accept(
 async fn connection(stream: TcpStream, door: Door, closes: Phase, gateway: Arc<Gateway>) {
     // Nagle only delays; a socket that refuses the option still works.
     let _ = stream.set_nodelay(true);
-    let stream = Patient::new(stream, HEADER_TIME, STANDSTILL);
+    let (head_time, write_time) = (gateway.bounds.head_time, gateway.bounds.write_time);
+    let stream = Patient::new(stream, head_time, write_time);
     let tls = gateway.live().certificates.of(door).cloned();
     let Some(tls) = tls else { return speak(stream, door, closes, gateway).await };
-    match timeout(HEADER_TIME, TlsAcceptor::from(tls).accept(stream)).await {
+    match timeout(head_time, TlsAcceptor::from(tls).accept(stream)).await {
         Ok(Ok(stream)) => {
             // What was said for TLS is no greeting yet.
-            speak(Patient::new(stream, HEADER_TIME, STANDSTILL), door, closes, gateway).await;
+            speak(Patient::new(stream, head_time, write_time), door, closes, gateway).await;
         }
         Ok(Err(error)) => tracing::debug!(?door, %error, "a TLS handshake failed"),
         Err(_) => tracing::debug!(?door, "a TLS handshake took too long"),
@@ -121,19 +118,21 @@ where
             }
         }
     });
+    let bounds = &gateway.bounds;
+    let max_head = usize::try_from(bounds.max_head).unwrap_or(PIECE);
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIME)
-        .max_headers(MAX_HEADERS)
-        .max_buf_size(PIECE);
+        .header_read_timeout(bounds.head_time)
+        .max_headers(usize::try_from(bounds.max_headers).unwrap_or(usize::MAX))
+        .max_buf_size(max_head);
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_concurrent_streams(MAX_STREAMS)
-        .max_header_list_size(PIECE as u32)
-        .keep_alive_interval(HEADER_TIME);
+        .max_concurrent_streams(u32::try_from(bounds.max_streams).unwrap_or(u32::MAX))
+        .max_header_list_size(u32::try_from(bounds.max_head).unwrap_or(u32::MAX))
+        .keep_alive_interval(bounds.head_time);
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     // How a connection ends is the client's affair.
     tokio::select! {

@@ -14,11 +14,10 @@ use crate::clock::Clock;
 use crate::gateway::Gateway;
 use crate::line::{self, Route};
 use crate::pool::Pool;
+use crate::room::Held;
 use crate::source::Source;
 use crate::stream::Stream;
 
-/// The largest whole answer, in bytes.
-const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// The largest error body that is read, in bytes, and how long that may take: the status says
 /// enough.
 const MAX_ERROR: usize = 1024 * 1024;
@@ -29,6 +28,8 @@ const ERROR_TIME: Duration = Duration::from_secs(2);
 pub(crate) struct Question {
     pub(crate) asked: pointsman_wire::Question,
     pub(crate) bytes: Bytes,
+    /// The room that they take.
+    pub(crate) _held: Held,
     /// The request headers that go into its usage record.
     pub(crate) labels: Vec<(String, String)>,
 }
@@ -117,7 +118,7 @@ pub(crate) async fn open(
     let sent_at = Instant::now();
     let opening = async {
         let (reply, lost) = ask(gateway, question, attempt).await?;
-        let opened = read(reply, question, attempt, sent_at, &gateway.clock, &mut seen).await;
+        let opened = read(reply, question, attempt, sent_at, gateway, &mut seen).await;
         let opened = opened.map_err(|failed| discreet(failed, gateway, question, attempt))?;
         Ok(Opened { lost, ..opened })
     };
@@ -207,7 +208,7 @@ async fn read(
     question: &Question,
     attempt: &Attempt,
     sent_at: Instant,
-    clock: &Clock,
+    gateway: &Gateway,
     seen: &mut bool,
 ) -> Result<Opened, Failed> {
     let good = (200..300).contains(&reply.status);
@@ -217,13 +218,13 @@ async fn read(
             let quota = reply.headers.quota;
             let stream = Stream::open(reply, question, &attempt.clocks, sent_at, seen).await?;
             let answer = Answer::Stream(Box::new(stream));
-            Ok(Opened { answer, lost: Vec::new(), first_content_at: clock.now(), quota })
+            Ok(Opened { answer, lost: Vec::new(), first_content_at: gateway.clock.now(), quota })
         }
         (true, false, true) if !reply.expected.is_opaque() => {
             Err(Failed::new(FailureKind::Server, "a stream came where none was asked for"))
         }
         (true, asked_for_stream, _) => {
-            let opened = whole(reply, question, clock, seen).await?;
+            let opened = whole(reply, question, gateway, seen).await?;
             if asked_for_stream {
                 return Err(Failed::new(FailureKind::Server, "a whole answer came for a stream"));
             }
@@ -249,10 +250,11 @@ async fn refusal(mut reply: Reply) -> Failed {
 async fn whole(
     mut reply: Reply,
     question: &Question,
-    clock: &Clock,
+    gateway: &Gateway,
     seen: &mut bool,
 ) -> Result<Opened, Failed> {
-    let body = reply.source.whole(MAX_ANSWER, seen).await;
+    let most = usize::try_from(gateway.bounds.max_answer).unwrap_or(usize::MAX);
+    let body = reply.source.whole(most, seen).await;
     let body = body.map_err(|detail| Failed::new(FailureKind::Server, detail))?;
     let judged = reply.expected.whole(reply.status, &reply.headers, &body);
     let answer = judged.map_err(|failure| Failed {
@@ -266,7 +268,7 @@ async fn whole(
     Ok(Opened {
         answer: Answer::Whole { body, content_type, usage },
         lost: Vec::new(),
-        first_content_at: clock.now(),
+        first_content_at: gateway.clock.now(),
         quota: answer.quota,
     })
 }

@@ -61,7 +61,7 @@ impl Gateway {
     /// The largest request body, in bytes.
     #[wasm_bindgen(getter, js_name = maxBody)]
     pub fn max_body(&self) -> f64 {
-        self.engine.borrow().config.server.max_body as f64
+        self.engine.borrow().config.server.bounds.max_body as f64
     }
 
     /// The numbers of waiting calls that may go on.
@@ -170,7 +170,7 @@ fn open(
             return error(nowhere.dialect, status, code, &message);
         }
     };
-    let limit = engine.config.server.max_body;
+    let limit = engine.config.server.bounds.max_body;
     if body.len() as u64 > limit {
         let message = format!("the body is larger than {limit} bytes");
         return error(endpoint.dialect(), 413, "request_too_large", &message);

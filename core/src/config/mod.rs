@@ -70,7 +70,7 @@ pub use provider::{MockConfig, Protocol, ProviderConfig};
 pub(crate) use reader::{Fields, Value};
 pub use route::{Route, RouteMatch};
 pub use secret::{Secret, SecretRef};
-pub use server::{Server, TlsFiles};
+pub use server::{Bounds, Server, TlsFiles};
 pub use storage::{Metering, State, Store};
 pub use warnings::ConfigWarning;
 

@@ -3,7 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::time::Duration;
 
-use super::reader::Value;
+use super::reader::{Fields, Value};
 use super::secret::{Found, Secret, Secrets};
 
 /// The listeners and their bounds.
@@ -19,10 +19,52 @@ pub struct Server {
     pub tls: Option<TlsFiles>,
     /// The same for the admin listener.
     pub admin_tls: Option<TlsFiles>,
-    /// The largest request body, in bytes.
-    pub max_body: u64,
+    /// How much of anything there may be.
+    pub bounds: Bounds,
     /// How long streams may go on after a signal to stop.
     pub drain: Duration,
+}
+
+/// How much there may be at once, and how long it may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The largest request body, in bytes.
+    pub max_body: u64,
+    /// The most that all request bodies in memory may be together, in bytes.
+    pub max_bodies: u64,
+    /// The largest answer that is not streamed, in bytes.
+    pub max_answer: u64,
+    /// Headers of one request.
+    pub max_headers: u64,
+    /// The largest head of a request, in bytes.
+    pub max_head: u64,
+    /// Connections of clients at once; more wait to be accepted.
+    pub max_connections: u64,
+    /// HTTP/2 requests at once on one connection.
+    pub max_streams: u64,
+    /// How long a client may take over TLS and a request's head, or be idle before them.
+    pub head_time: Duration,
+    /// How long a client may take over a request's body.
+    pub body_time: Duration,
+    /// How long a client may take nothing of what is sent to it.
+    pub write_time: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            max_body: 32 << 20,
+            max_bodies: 2 << 30,
+            max_answer: 64 << 20,
+            max_headers: 100,
+            max_head: 64 << 10,
+            max_connections: 16_384,
+            max_streams: 256,
+            head_time: Duration::from_secs(30),
+            body_time: Duration::from_secs(60),
+            write_time: Duration::from_secs(60),
+        }
+    }
 }
 
 /// A certificate and its key, in files that hosts read.
@@ -43,7 +85,7 @@ impl Default for Server {
             admin_token: None,
             tls: None,
             admin_tls: None,
-            max_body: 32 << 20,
+            bounds: Bounds::default(),
             drain: Duration::from_secs(30),
         }
     }
@@ -63,9 +105,7 @@ impl Server {
                 },
                 tls: map.read("tls", tls),
                 admin_tls: map.read("admin_tls", tls),
-                max_body: map
-                    .read("max_body", |body| body.bytes().filter(|&bytes| fits(body, bytes)))
-                    .unwrap_or(defaults.max_body),
+                bounds: Bounds::read(map),
                 drain: map.read("drain", Value::duration).unwrap_or(defaults.drain),
             };
             if let Some(admin) = admin_place
@@ -97,11 +137,76 @@ fn address(value: &Value<'_>) -> Option<SocketAddr> {
     address
 }
 
-/// A body is held in memory.
-fn fits(value: &Value<'_>, bytes: u64) -> bool {
-    const MOST: u64 = 1 << 30;
-    if bytes > MOST {
-        value.fault("is more than 1GiB");
+impl Bounds {
+    fn read(map: &mut Fields<'_>) -> Self {
+        let own = Self::default();
+        let times = map.get("timeouts");
+        let (head_time, body_time, write_time) = match times {
+            None => (None, None, None),
+            Some(times) => times.fields(|map| {
+                (map.read("head", time), map.read("body", time), map.read("write", time))
+            }),
+        };
+        let bounds = Self {
+            max_body: map.read("max_body", |size| bytes(size, 0, GIB)).unwrap_or(own.max_body),
+            max_bodies: map
+                .read("max_bodies", |size| bytes(size, 0, 1_024 * GIB))
+                .unwrap_or(own.max_bodies),
+            max_answer: map
+                .read("max_answer", |size| bytes(size, 0, GIB))
+                .unwrap_or(own.max_answer),
+            max_headers: map
+                .read("max_headers", |count| count.count_in(10..=1_000))
+                .unwrap_or(own.max_headers),
+            // Below the first figure HTTP/1 is not read.
+            max_head: map
+                .read("max_head", |size| bytes(size, 8 << 10, 1 << 20))
+                .unwrap_or(own.max_head),
+            max_connections: map
+                .read("max_connections", |count| count.count_in(1..=1_000_000))
+                .unwrap_or(own.max_connections),
+            max_streams: map
+                .read("max_streams", |count| count.count_in(1..=10_000))
+                .unwrap_or(own.max_streams),
+            head_time: head_time.unwrap_or(own.head_time),
+            body_time: body_time.unwrap_or(own.body_time),
+            write_time: write_time.unwrap_or(own.write_time),
+        };
+        if bounds.max_bodies < bounds.max_body {
+            map.fault("has less room for all bodies (`max_bodies`) than for one (`max_body`)");
+        }
+        bounds
     }
-    bytes <= MOST
+}
+
+const GIB: u64 = 1 << 30;
+
+/// A size within bounds.
+fn bytes(value: &Value<'_>, least: u64, most: u64) -> Option<u64> {
+    let bytes = value.bytes()?;
+    if bytes > most {
+        value.fault(format!("is more than {}", shown_bytes(most)));
+    }
+    if bytes < least {
+        value.fault(format!("is less than {}", shown_bytes(least)));
+    }
+    (least..=most).contains(&bytes).then_some(bytes)
+}
+
+/// A power of two, as a configuration would say it.
+fn shown_bytes(bytes: u64) -> String {
+    match bytes {
+        GIB.. => format!("{}GiB", bytes >> 30),
+        0x10_0000.. => format!("{}MiB", bytes >> 20),
+        _ => format!("{}KiB", bytes >> 10),
+    }
+}
+
+/// A time that ends.
+fn time(value: &Value<'_>) -> Option<Duration> {
+    let time = value.duration()?;
+    if time.is_zero() {
+        value.fault("must be above zero: nobody could be in time");
+    }
+    (!time.is_zero()).then_some(time)
 }

@@ -14,5 +14,8 @@ mod metering;
 mod outward;
 mod reload;
 mod repeat;
+mod siege;
+mod siege_http2;
+mod siege_upstream;
 mod store;
 mod tls;

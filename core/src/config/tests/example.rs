@@ -15,7 +15,7 @@ fn the_example_loads_whole() {
         config.server.admin_token.as_ref().unwrap().expose(),
         "secret-of-POINTSMAN_ADMIN_TOKEN"
     );
-    assert_eq!(config.server.max_body, 32 * 1024 * 1024);
+    assert_eq!(config.server.bounds.max_body, 32 * 1024 * 1024);
     let azure = config.provider("azure-eu").unwrap();
     assert_eq!(azure.protocol, Protocol::Azure);
     assert_eq!(azure.base_url.as_deref(), Some("https://example-eu.openai.azure.com"));

@@ -16,7 +16,7 @@ use crate::scenario::{Traces, run};
 /// A document in which every map stands; free names are `N`.
 const EVERY_MAP: &str = "
 version: 1
-server: { admin_token: {}, tls: {}, admin_tls: {} }
+server: { admin_token: {}, timeouts: {}, tls: {}, admin_tls: {} }
 egress: { proxy: {} }
 providers: { N: { proxy: {}, api_key: {}, limits: {}, mock: {} } }
 deployments:
