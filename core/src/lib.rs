@@ -134,11 +134,12 @@ pub use catalog::{
 pub use chance::Seed;
 pub use change::Change;
 pub use config::{
-    Affinity, Alias, Bounds, BreakerConfig, Budget, BudgetWindow, Caller, Callers, Ceilings,
-    Commit, Config, ConfigFault, ConfigWarning, DeploymentConfig, Duty, Egress, GroupConfig, Key,
-    Loaded, MemberConfig, Metering, MockConfig, NotBuilt, Params, PolicyConfig, Protocol,
-    ProviderConfig, Proxy, Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Server,
-    State, Store, ThrottleConfig, TimeoutsConfig, TlsFiles, WaitConfig,
+    Affinity, Alerts, Alias, Bounds, BreakerConfig, Budget, BudgetWindow, Caller, Callers,
+    Ceilings, Commit, Config, ConfigFault, ConfigWarning, DeploymentConfig, Duty, Egress,
+    GroupConfig, Key, Loaded, MemberConfig, Metering, MockConfig, NotBuilt, Otlp, Params,
+    PolicyConfig, Propagate, Protocol, ProviderConfig, Proxy, Reference, RetryConfig, Route,
+    RouteMatch, Secret, SecretRef, Semconv, Server, Signal, State, Store, Telemetry,
+    ThrottleConfig, TimeoutsConfig, TlsFiles, WaitConfig,
 };
 pub use cost::Price;
 pub use counting::{Counting, Reserve};

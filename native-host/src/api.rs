@@ -21,6 +21,7 @@ use crate::keys::{self, NoEntry};
 use crate::knobs;
 use crate::repeat;
 use crate::reply;
+use crate::telemetry;
 use crate::upstream::Question;
 
 /// How long the rest of a body that is too large is taken and dropped, as long as it is not more than
@@ -88,6 +89,7 @@ async fn ask(
             bytes,
             _held: held,
             labels: knobs::labels(&head.headers, &live.labels),
+            parent: gateway.telemetry.as_ref().and_then(|_| telemetry::parent(&head.headers)),
         },
         Err(fault) => return Ok(reply::error(fault_reply(dialect, &fault), None, None)),
     };

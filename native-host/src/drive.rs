@@ -11,6 +11,7 @@ use pointsman_wire::outcome_reply;
 use tokio::sync::oneshot;
 
 use crate::account::{self, Record};
+use crate::attempt::{self, Outgoing};
 use crate::body::OutBody;
 use crate::client::Client;
 use crate::gateway::{Gateway, Step};
@@ -48,7 +49,7 @@ pub(crate) async fn run(
     head: oneshot::Sender<Response<OutBody>>,
 ) {
     let _running = gateway.running();
-    let record = Record::begin(gateway.clock.now(), std::mem::take(&mut question.labels));
+    let record = Record::begin(&gateway, &mut question);
     let (call, step, tape) = gateway.begin(question.asked.facts.clone());
     let Step { action, live } = step;
     if let Action::Finish(outcome @ Outcome::Repeated { how, .. }) = &action
@@ -90,7 +91,7 @@ fn repeated(
             let _ = head.send(reply::error(error, None, None));
         }
     }
-    account::finished(gateway, live, call, None, &record, outcome);
+    account::finished(gateway, live, call, None, record, outcome);
 }
 
 /// Puts a recorder between the call and its client: where the call is to send its answer.
@@ -140,11 +141,17 @@ impl Drive {
         if self.attempt.replace(attempt).is_none() {
             self.record.first_attempt(&self.gateway);
         }
+        let mut outgoing =
+            attempt::begins(&self.gateway, &self.live, &self.call, &attempt, &mut self.record);
         let opened = tokio::select! {
             biased;
-            opened = open(&self.gateway, &self.live, &self.question, &attempt) => opened,
-            () = self.client.gone() => return Event::Cancelled { usage: None },
+            opened = open(&self.gateway, &self.live, &self.question, &attempt, &mut outgoing) => {
+                Some(opened)
+            }
+            () = self.client.gone() => None,
         };
+        attempt::made(&mut self.record, outgoing);
+        let Some(opened) = opened else { return Event::Cancelled { usage: None } };
         match opened {
             Ok(opened) => {
                 let usage = match &opened.answer {
@@ -162,7 +169,8 @@ impl Drive {
                 }
             }
             Err(failed) => {
-                account::attempt_failed(&self.gateway, &self.live, &self.call, &attempt, &failed);
+                let (gateway, live) = (&self.gateway, &self.live);
+                attempt::failed(gateway, live, &self.call, &attempt, &failed, &mut self.record);
                 self.given = failed.given;
                 Event::Failed { attempt: attempt.number, failure: failed.failure, usage: None }
             }
@@ -272,8 +280,8 @@ impl Drive {
                 self.client.break_off(error.stream_event()).await;
             }
         }
-        let Self { gateway, live, call, attempt, record, .. } = &self;
-        account::finished(gateway, live, call, attempt.as_ref(), record, &outcome);
+        let Self { gateway, live, call, attempt, record, .. } = self;
+        account::finished(&gateway, &live, &call, attempt.as_ref(), record, &outcome);
     }
 }
 
@@ -283,8 +291,9 @@ async fn open(
     live: &Live,
     question: &Question,
     attempt: &Attempt,
+    outgoing: &mut Outgoing,
 ) -> Result<Opened, Failed> {
-    let mut opened = upstream::open(gateway, question, attempt).await?;
+    let mut opened = upstream::open(gateway, question, attempt, outgoing).await?;
     if let Answer::Stream(stream) = &mut opened.answer {
         stream.hold(live.commit(attempt.group)).await?;
     }

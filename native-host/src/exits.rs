@@ -74,13 +74,19 @@ impl Exits {
         let proxy = match &provider.proxy {
             Some(Proxy::None) => None,
             Some(Proxy::At(address)) => Some(parsed(&key("proxy"), address.expose())?),
-            None => self.matcher.intercept(to).map(|found| ProxyAddress {
-                uri: found.uri().clone(),
-                credentials: found.basic_auth().cloned(),
-            }),
+            None => self.to(to).proxy,
         };
         let own = trusted(&key("ca"), provider.ca.as_deref())?;
         Ok(Exit { proxy, roots: [&self.roots[..], &own[..]].concat() })
+    }
+
+    /// The one to an address that is no provider's.
+    pub(crate) fn to(&self, to: &Uri) -> Exit {
+        let proxy = self.matcher.intercept(to).map(|found| ProxyAddress {
+            uri: found.uri().clone(),
+            credentials: found.basic_auth().cloned(),
+        });
+        Exit { proxy, roots: self.roots.clone() }
     }
 }
 

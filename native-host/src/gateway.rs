@@ -27,6 +27,7 @@ use crate::repeat::{Tape, Tapes};
 use crate::rfc3339;
 use crate::room::Room;
 use crate::stop::Stop;
+use crate::telemetry::Telemetry;
 use crate::usage_log::UsageLog;
 
 /// What all calls share.
@@ -43,6 +44,8 @@ pub(crate) struct Gateway {
     /// When this process started: call numbers begin again with it.
     pub(crate) run: String,
     pub(crate) usage_log: Option<UsageLog>,
+    /// What is exported, if anything is.
+    pub(crate) telemetry: Option<Telemetry>,
     pub(crate) decisions: Decisions,
     pub(crate) tapes: Tapes,
     /// Held by every call's task.
@@ -101,6 +104,7 @@ impl Gateway {
             origin: None,
             run: rfc3339::text(clock.now()),
             usage_log: None,
+            telemetry: None,
             decisions: Decisions::default(),
             tapes: Tapes::default(),
             running: Arc::new(()),
@@ -121,6 +125,16 @@ impl Gateway {
     pub(crate) fn meter(&mut self, usage_log: &str) -> Result<(), String> {
         let (written, lost) = self.metrics.usage_records();
         self.usage_log = Some(UsageLog::open(usage_log, written, lost)?);
+        Ok(())
+    }
+
+    /// Exports what the configuration and the standard variables say.
+    ///
+    /// # Errors
+    /// Something asked for is not built, or an address is none; the text says what to change.
+    pub(crate) fn observe(&mut self) -> Result<(), String> {
+        let config = &self.live().config;
+        self.telemetry = Telemetry::start(config, &self.metrics, &self.run)?;
         Ok(())
     }
 

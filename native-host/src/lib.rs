@@ -7,6 +7,7 @@
 mod account;
 mod admin;
 mod api;
+mod attempt;
 mod body;
 mod builtin;
 mod chores;
@@ -45,6 +46,7 @@ mod stop;
 mod store;
 mod store_keeper;
 mod stream;
+mod telemetry;
 mod tls;
 mod upstream;
 mod usage;

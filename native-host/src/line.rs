@@ -97,6 +97,14 @@ impl Line {
         }
     }
 
+    /// Where it leads to over HTTP.
+    pub(crate) fn address(&self) -> Option<&Uri> {
+        match &self.route {
+            Route::Http(pool) => Some(pool.origin()),
+            Route::Practice(_) => None,
+        }
+    }
+
     /// Whether a text repeats the key or a header that an operator gave.
     pub(crate) fn gives_away(&self, text: &[u8]) -> bool {
         let headers = self.headers.iter().map(|(_, value)| value);

@@ -65,6 +65,19 @@ struct OwnerLabels {
     owner: String,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FailoverLabels {
+    from: Name,
+    to: Name,
+    why: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SignalLabels {
+    signal: &'static str,
+    result: &'static str,
+}
+
 /// All metrics, and the registry that writes them out.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -83,6 +96,8 @@ pub(crate) struct Metrics {
     store_writes: Family<ResultLabels, Counter>,
     budget_alerts: Family<OwnerLabels, Counter>,
     probes: Family<AttemptLabels, Counter>,
+    failovers: Family<FailoverLabels, Counter>,
+    telemetry: Family<SignalLabels, Counter>,
     reloads: Family<ResultLabels, Counter>,
 }
 
@@ -115,6 +130,8 @@ impl Metrics {
             store_writes: Family::default(),
             budget_alerts: Family::default(),
             probes: Family::default(),
+            failovers: Family::default(),
+            telemetry: Family::default(),
             reloads: Family::default(),
         };
         metrics.register();
@@ -146,6 +163,11 @@ impl Metrics {
         let help = "Times that a budget has crossed its soft limit, once a window";
         to.register("budget_alerts", help, self.budget_alerts.clone());
         to.register("reloads", "Configs loaded again, or not, for a fault", self.reloads.clone());
+        let help = "Calls that went on at another deployment, by group and the failure before";
+        to.register("failovers", help, self.failovers.clone());
+        let help =
+            "Spans, usage records and exports of metrics, sent, or lost for want of a collector";
+        to.register("telemetry_items", help, self.telemetry.clone());
         to.register("probes", "Active probes, by what they found", self.probes.clone());
     }
 
@@ -213,6 +235,18 @@ impl Metrics {
     pub(crate) fn usage_records(&self) -> (Counter, Counter) {
         let counter = |result| self.usage_records.get_or_create_owned(&ResultLabels { result });
         (counter("written"), counter("lost"))
+    }
+
+    /// The counters of what is exported of a signal, and of what is lost.
+    pub(crate) fn telemetry(&self, signal: &'static str) -> (Counter, Counter) {
+        let counter = |result| self.telemetry.get_or_create_owned(&SignalLabels { signal, result });
+        (counter("sent"), counter("lost"))
+    }
+
+    /// A call goes on at another deployment.
+    pub(crate) fn failover(&self, from: &Name, to: &Name, why: &'static str) {
+        let labels = FailoverLabels { from: Arc::clone(from), to: Arc::clone(to), why };
+        self.failovers.get_or_create(&labels).inc();
     }
 
     /// The store was written (`ok`), could not be (`failed`), or had it all (`idle`).

@@ -75,6 +75,11 @@ impl Pool {
         Arc::new(Self { origin, connector, shelf: Mutex::default() })
     }
 
+    /// Where its connections lead.
+    pub(crate) const fn origin(&self) -> &Uri {
+        &self.origin
+    }
+
     /// Sends a request, over a kept connection or a new one that must stand within `connect`.
     /// Dropping the future closes what it was using.
     pub(crate) async fn send(

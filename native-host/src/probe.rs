@@ -11,6 +11,7 @@ use pointsman_core::{
 use pointsman_wire::{ClientHeaders, Endpoint};
 use serde_json::json;
 
+use crate::attempt::Outgoing;
 use crate::gateway::Gateway;
 use crate::room::Held;
 use crate::upstream::{self, Question};
@@ -28,7 +29,8 @@ pub(crate) async fn run(gateway: Arc<Gateway>, deployment: DeploymentId) -> Opti
         ModelName::FromRequest => return None,
     };
     let attempt = attempt(deployment);
-    let failed = upstream::open(&gateway, &question, &attempt).await.err();
+    let failed =
+        upstream::open(&gateway, &question, &attempt, &mut Outgoing::default()).await.err();
     let up = failed.as_ref().is_none_or(|failed| answers(failed.failure.kind));
     let kind = failed.as_ref().map(|failed| failed.failure.kind.name());
     gateway.metrics.probe(name, if up { "up" } else { "down" });
@@ -59,7 +61,7 @@ fn question(model: &str) -> Option<Question> {
     // It is a request like any other; if it could not be read there would be none to send.
     let asked =
         pointsman_wire::Question::read(Endpoint::Chat, ClientHeaders::default(), &bytes).ok()?;
-    Some(Question { asked, bytes, _held: Held::default(), labels: Vec::new() })
+    Some(Question { asked, bytes, _held: Held::default(), labels: Vec::new(), parent: None })
 }
 
 /// An attempt of no call: it holds nothing.

@@ -140,6 +140,7 @@ fn changes(before: &Live, after: &Loaded, means: &Means) -> Changes {
     for (differs, name) in [
         (needs_restart(&old.server) != needs_restart(&new.server), "server"),
         (old.state != new.state, "state"),
+        (old.telemetry != new.telemetry, "telemetry"),
         (old.metering.usage_log != new.metering.usage_log, "metering.usage_log"),
     ] {
         if differs {

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::HeaderValue;
 use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue};
+use opentelemetry::trace::SpanContext;
 use pointsman_core::{Attempt, Clocks, Failure, FailureKind, QuotaFacts, Timestamp, Usage};
 use pointsman_wire::{AnswerHeaders, Dialect, Expected, Prepared, Refused, Stamp, Target};
 use tokio::time::{Instant, timeout};
 
+use crate::attempt::Outgoing;
 use crate::clock::Clock;
 use crate::gateway::Gateway;
 use crate::line::{self, Route};
@@ -32,6 +34,8 @@ pub(crate) struct Question {
     pub(crate) _held: Held,
     /// The request headers that go into its usage record.
     pub(crate) labels: Vec<(String, String)>,
+    /// The span in the client's trace that it comes from.
+    pub(crate) parent: Option<SpanContext>,
 }
 
 impl Question {
@@ -111,13 +115,14 @@ pub(crate) async fn open(
     gateway: &Gateway,
     question: &Question,
     attempt: &Attempt,
+    outgoing: &mut Outgoing,
 ) -> Result<Opened, Failed> {
     let mut seen = false;
     let clocks = &attempt.clocks;
     let limit = clocks.first_content.min(clocks.total);
     let sent_at = Instant::now();
     let opening = async {
-        let (reply, lost) = ask(gateway, question, attempt).await?;
+        let (reply, lost) = ask(gateway, question, attempt, outgoing).await?;
         let opened = read(reply, question, attempt, sent_at, gateway, &mut seen).await;
         let opened = opened.map_err(|failed| discreet(failed, gateway, question, attempt))?;
         Ok(Opened { lost, ..opened })
@@ -157,6 +162,7 @@ async fn ask(
     gateway: &Gateway,
     question: &Question,
     attempt: &Attempt,
+    outgoing: &mut Outgoing,
 ) -> Result<(Reply, Vec<String>), Failed> {
     let requested = &question.asked.facts.model;
     let Some((line, model)) = gateway.line(attempt.deployment, requested) else {
@@ -171,11 +177,14 @@ async fn ask(
     let max_output = known.and_then(|deployment| deployment.supports.output_tokens);
     let target = Target { overlay, max_output, ..line.target(&model) };
     let prepared = question.asked.prepare(&question.bytes, &target, stamp, now);
+    let nothing = prepared.as_ref().map_or(&[][..], |prepared| &prepared.lost);
+    outgoing.prepared(line.address(), &model, nothing);
     let prepared = prepared.map_err(|refused| Failed::refused(&refused, question.dialect()))?;
     let lost = prepared.lost.clone();
     let reply = match &line.route {
         Route::Http(pool) => {
-            call(pool, prepared, question, attempt.clocks.connect, &gateway.clock).await
+            let connect = attempt.clocks.connect;
+            call(pool, prepared, question, connect, &gateway.clock, &outgoing.headers).await
         }
         Route::Practice(practice) => practice.answer(prepared, question, &model).await,
     };
@@ -188,10 +197,12 @@ async fn call(
     question: &Question,
     connect: Duration,
     clock: &Clock,
+    trace: &HeaderMap,
 ) -> Result<Reply, Failed> {
     let body = prepared.body.to_vec(&question.bytes);
-    let request = line::request(&prepared.head, body)
-        .map_err(|detail| Failed::new(FailureKind::Local, detail))?;
+    let request = line::request(&prepared.head, body);
+    let mut request = request.map_err(|detail| Failed::new(FailureKind::Local, detail))?;
+    request.headers_mut().extend(trace.clone());
     let sent = pool.send(request, connect).await;
     let (response, lease) = sent.map_err(|error| Failed::new(error.kind, error.detail))?;
     let (head, body) = response.into_parts();

@@ -34,6 +34,7 @@ mod json;
 mod messages;
 mod models;
 mod neutral;
+mod operation;
 mod overlay;
 mod pass;
 mod prefix;

@@ -68,6 +68,10 @@ impl Question {
         Ok(Self { facts, endpoint, headers, asked })
     }
 
+    pub(crate) const fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
     /// What the client speaks.
     pub fn dialect(&self) -> Dialect {
         self.endpoint.dialect()

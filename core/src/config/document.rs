@@ -13,6 +13,7 @@ use super::route::Route;
 use super::secret::Secrets;
 use super::server::Server;
 use super::storage::{Metering, State};
+use super::telemetry::Telemetry;
 use crate::catalog::Limits;
 
 /// A configuration as it is written: typed, with its references by name.
@@ -44,6 +45,8 @@ pub struct Config {
     pub callers: Callers,
     /// What is written down of each call.
     pub metering: Metering,
+    /// Where what is observed is sent.
+    pub telemetry: Telemetry,
     /// Where things live.
     pub state: State,
 }
@@ -92,7 +95,14 @@ impl Config {
                 policy: map.get("policy").map(|all| PolicyConfig::read(&all)).unwrap_or_default(),
                 limits: map.get("limits").map(|all| Limits::read(&all)).unwrap_or_default(),
                 callers: map.get("callers").map(|all| Callers::read(&all)).unwrap_or_default(),
-                metering: map.get("metering").map(|all| Metering::read(&all)).unwrap_or_default(),
+                metering: map
+                    .get("metering")
+                    .map(|all| Metering::read(&all, secrets))
+                    .unwrap_or_default(),
+                telemetry: map
+                    .get("telemetry")
+                    .map(|all| Telemetry::read(&all, secrets))
+                    .unwrap_or_default(),
                 state: map.get("state").map(|all| State::read(&all, secrets)).unwrap_or_default(),
             }
         })

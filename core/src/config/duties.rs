@@ -31,6 +31,10 @@ pub enum Duty {
     Probes,
     /// Take the configured way out to providers.
     Egress,
+    /// Export traces, metrics and usage records.
+    Telemetry,
+    /// Tell of budgets by webhook.
+    Alerts,
     /// Give the core the hashes of a prompt's beginning.
     Prefixes,
 }
@@ -44,10 +48,13 @@ impl Duty {
             | Self::Budgets
             | Self::RouteFacts
             | Self::UsageLog
+            | Self::Alerts
             | Self::Store
             | Self::Journal
             | Self::Egress => true,
-            Self::Commit | Self::Idempotency | Self::Probes | Self::Prefixes => false,
+            Self::Commit | Self::Idempotency | Self::Probes | Self::Prefixes | Self::Telemetry => {
+                false
+            }
         }
     }
 }
@@ -61,7 +68,7 @@ impl Config {
                 duties.push((duty, path.to_owned()));
             }
         };
-        let Self { callers, metering, state, routes, egress, .. } = self;
+        let Self { callers, metering, telemetry, state, routes, egress, .. } = self;
         ask(*egress != Egress::default(), Duty::Egress, "egress");
         for provider in &self.providers {
             let path = |key| format!("providers.{}.{key}", provider.name);
@@ -82,6 +89,8 @@ impl Config {
             ask(budget, Duty::Budgets, &format!("callers.keys.{name}.budget"));
         }
         ask(metering.usage_log.is_some(), Duty::UsageLog, "metering.usage_log");
+        ask(metering.alerts.is_some(), Duty::Alerts, "metering.alerts");
+        ask(telemetry.otlp.is_some(), Duty::Telemetry, "telemetry.otlp");
         ask(state.store != Store::Memory, Duty::Store, "state.store");
         ask(state.journal.is_some(), Duty::Journal, "state.journal");
         policy_duties(&self.policy, "policy", &mut ask);

@@ -45,6 +45,7 @@ mod server;
 mod shares;
 mod storage;
 mod suggest;
+mod telemetry;
 pub(crate) mod units;
 mod warnings;
 
@@ -72,6 +73,7 @@ pub use route::{Route, RouteMatch};
 pub use secret::{Secret, SecretRef};
 pub use server::{Bounds, Server, TlsFiles};
 pub use storage::{Metering, State, Store};
+pub use telemetry::{Alerts, Otlp, Propagate, Semconv, Signal, Telemetry};
 pub use warnings::ConfigWarning;
 
 use self::secret::Secrets;

@@ -218,24 +218,27 @@ fn check_way_out(map: &mut Fields<'_>, provider: &ProviderConfig) {
 /// that does is not repeated.
 fn base_url(value: &Value<'_>) -> Option<String> {
     let text = value.text()?;
+    address(&text, "api_key` or `headers").map_err(|fault| value.fault(fault)).ok()
+}
+
+/// An absolute base address, without a slash at its end. Credentials belong into `elsewhere`.
+pub(super) fn address(text: &str, elsewhere: &str) -> Result<String, String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let host = rest.map(|rest| rest.split('/').next().unwrap_or_default());
     if host.is_some_and(|host| host.contains('@')) {
-        value.fault("must not carry credentials; use `api_key` or `headers`");
-        return None;
+        return Err(format!("must not carry credentials; use `{elsewhere}`"));
     }
     if text.contains(['?', '#']) {
-        value.fault("must end with its path: a query or a fragment has no place behind it");
-        return None;
+        let message = "must end with its path: a query or a fragment has no place behind it";
+        return Err(message.into());
     }
     let sound =
         host.is_some_and(is_host) && !text.contains(|c: char| c.is_whitespace() || c.is_control());
     if !sound {
-        let text = shown(&text);
-        value.fault(format!("`{text}` is not an address, such as https://api.example.com/v1"));
-        return None;
+        let text = shown(text);
+        return Err(format!("`{text}` is not an address, such as https://api.example.com/v1"));
     }
-    Some(text.trim_end_matches('/').to_owned())
+    Ok(text.trim_end_matches('/').to_owned())
 }
 
 /// A name or an address of a machine, perhaps with a port.
@@ -251,7 +254,8 @@ pub(crate) fn is_host(text: &str) -> bool {
     name_is_sound && port_is_sound && (port.is_empty() || port.starts_with(':'))
 }
 
-fn headers(value: &Value<'_>, secrets: Secrets<'_>) -> Vec<(String, Secret)> {
+/// Further headers, of which a value may be a secret.
+pub(super) fn headers(value: &Value<'_>, secrets: Secrets<'_>) -> Vec<(String, Secret)> {
     if !value.at_most(MOST_HEADERS) {
         return Vec::new();
     }

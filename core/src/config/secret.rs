@@ -110,16 +110,21 @@ impl Secrets<'_> {
         }
     }
 
+    /// Reads a secret by reference. An absent optional one is `None`.
+    pub(crate) fn read_secret(self, value: &Value<'_>) -> Option<Secret> {
+        match self.read(value)? {
+            Found::Present(secret) => Some(secret),
+            Found::Absent(_) => None,
+        }
+    }
+
     /// Reads text that may be a secret: as it stands, or by reference. An absent optional one is
     /// `None`.
     pub(crate) fn read_text(self, value: &Value<'_>) -> Option<Secret> {
         if let Node::Text(text) = value.node() {
             return Some(Secret(text.clone()));
         }
-        match self.read(value)? {
-            Found::Present(secret) => Some(secret),
-            Found::Absent(_) => None,
-        }
+        self.read_secret(value)
     }
 
     fn reference(map: &mut Fields<'_>) -> Option<SecretRef> {

@@ -2,6 +2,7 @@
 
 use super::reader::Value;
 use super::secret::{Secret, Secrets};
+use super::telemetry::Alerts;
 use crate::node::Node;
 
 /// What is written down of each call.
@@ -11,6 +12,8 @@ pub struct Metering {
     pub usage_log: Option<String>,
     /// Request headers copied into it.
     pub labels: Vec<String>,
+    /// Who is told of budgets.
+    pub alerts: Option<Alerts>,
 }
 
 /// Where things live.
@@ -40,10 +43,11 @@ pub enum Store {
 }
 
 impl Metering {
-    pub(crate) fn read(value: &Value<'_>) -> Self {
+    pub(crate) fn read(value: &Value<'_>, secrets: Secrets<'_>) -> Self {
         value.fields(|map| Self {
             usage_log: map.read("usage_log", Value::text),
             labels: map.read("labels", Value::texts).unwrap_or_default(),
+            alerts: map.read("alerts", |alerts| Alerts::read(alerts, secrets)),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A configuration's document as the journal keeps it: what decides, and no secret.
 //!
-//! Sections that only hosts read (`server`, `egress`, `metering`, `state`) are left out, and so are
+//! Sections that only hosts read (`server`, `egress`, `metering`, `telemetry`, `state`) are left out, and so are
 //! the providers' `headers`, `proxy`, `ca` and `api_key`. An `api_key` that was optional and absent stays, for it blocks
 //! the provider's deployments: it is a reference, and as absent here.
 //!
@@ -18,7 +18,7 @@ use crate::config::{Config, ConfigFault};
 use crate::node::Node;
 
 /// Sections without a say in any decision.
-const LEFT_OUT: [&str; 4] = ["server", "egress", "metering", "state"];
+const LEFT_OUT: [&str; 5] = ["server", "egress", "metering", "telemetry", "state"];
 /// Values within values; deeper than any configuration.
 const DEEPEST: u32 = 32;
 

@@ -114,7 +114,7 @@ fn refuse_what_is_not_built(loaded: &Loaded, name: &str) -> Result<(), String> {
 }
 
 /// What this host does for a configuration.
-const FULFILLED: [Duty; 9] = [
+const FULFILLED: &[Duty] = &[
     Duty::Journal,
     Duty::Callers,
     Duty::RouteFacts,
@@ -124,6 +124,7 @@ const FULFILLED: [Duty; 9] = [
     Duty::Probes,
     Duty::Prefixes,
     Duty::Egress,
+    Duty::Telemetry,
 ];
 /// What it does if there is an embedded store.
 const WITH_STORE: [Duty; 2] = [Duty::Store, Duty::Budgets];
@@ -186,6 +187,9 @@ async fn serve(plan: Plan) -> Result<(), String> {
     if let Some(log) = &gateway.usage_log {
         log.finish();
     }
+    if let Some(telemetry) = &gateway.telemetry {
+        telemetry.finish().await;
+    }
     if let Some(store) = store {
         store.finish();
     }
@@ -209,6 +213,7 @@ fn prepare(plan: Plan) -> Result<(Arc<Gateway>, Option<File>), String> {
     if let Some(usage_log) = usage_log {
         gateway.meter(&usage_log)?;
     }
+    gateway.observe()?;
     gateway.comes_from(Origin::new(path, source, store));
     Ok((Arc::new(gateway), file))
 }

@@ -1,5 +1,6 @@
 //! Two mock upstreams, `east` and `west`, and a gateway in front of them. All ports are free ones.
 
+use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -123,6 +124,12 @@ impl Bench {
         reached.await.expect("everything ends and is settled");
     }
 
+    /// What the gateway has written into its log, line by line.
+    pub(crate) fn log(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(log_of(&self.config)).expect("a log");
+        text.lines().map(str::to_owned).collect()
+    }
+
     /// Sends the gateway a signal: `TERM` or `INT`.
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.gateway.id().to_string();
@@ -144,13 +151,19 @@ impl Bench {
     }
 }
 
+fn log_of(config: &Path) -> PathBuf {
+    config.with_extension("log")
+}
+
 /// A gateway with this config, and where it listens.
 fn start(config: &Path) -> (Child, SocketAddr, SocketAddr) {
+    let log = OpenOptions::new().append(true).create(true).open(log_of(config));
+    let log = log.expect("a log");
     let mut gateway = Command::new(env!("CARGO_BIN_EXE_pointsman"))
         .args(["serve", "--config"])
         .arg(config)
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(log)
         .spawn()
         .expect("the gateway starts");
     let mut lines = BufReader::new(gateway.stdout.take().expect("its output")).lines();
@@ -170,6 +183,7 @@ impl Drop for Bench {
         let _ = self.gateway.kill();
         let _ = self.gateway.wait();
         let _ = std::fs::remove_file(&self.config);
+        let _ = std::fs::remove_file(log_of(&self.config));
     }
 }
 

@@ -1,6 +1,6 @@
 //! What clients see when the primary fails: before content the backup answers; after it, an error.
 
-use super::bench::{Bench, seen};
+use super::bench::{Bench, post, seen, send};
 
 #[tokio::test]
 async fn a_failure_before_content_is_answered_by_the_backup() {
@@ -138,4 +138,28 @@ async fn a_dead_primary_strands_none_of_a_hundred_calls() {
         assert_eq!((reply.status, reply.by()), (200, Some("west")), "{reply:?}");
     }
     bench.until_at_rest().await;
+}
+
+#[tokio::test]
+async fn a_failover_is_told_with_why_and_what_was_lost() {
+    let east = ("model: east-model }", "model: east-model, supports: { tools: true } }");
+    let west = ("b: { protocol: openai", "b: { protocol: anthropic");
+    let bench = Bench::edited("fail: { status: 503 }", "ok: {}", "", &[east, west]).await;
+    let body = r#"{"model":"g","seed":7,"messages":[{"role":"user","content":"hi"}],"tools":[
+        {"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]}"#;
+    let reply = send(bench.api, &post("/v1/chat/completions", body)).await;
+    assert_eq!((reply.status, reply.by()), (200, Some("west")), "{reply:?}");
+    assert_eq!(bench.chat("solo", false).await.status, 503);
+    let log = bench.log();
+    let told: Vec<&String> = log.iter().filter(|line| line.contains(" failover ")).collect();
+    assert_eq!(told.len(), 1, "alone, nobody fails over: {log:#?}");
+    for part in [
+        " WARN failover decision=1 attempt=2",
+        "from=\"east\" to=\"west\"",
+        "from_group=\"g\" to_group=\"g\"",
+        "why=\"overloaded\"",
+        "lost=\"tools,seed\"",
+    ] {
+        assert!(told[0].contains(part), "{part} is not in {}", told[0]);
+    }
 }

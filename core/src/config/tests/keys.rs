@@ -49,7 +49,8 @@ callers:
   organisations: { N: { limits: {}, budget: { per: {}, on_exceeded: {} } } }
   teams: { N: { limits: {}, budget: { per: {}, on_exceeded: {} } } }
   keys: { N: { limits: {}, budget: { per: {}, on_exceeded: {} } } }
-metering: {}
+metering: { alerts: {} }
+telemetry: { otlp: { headers: {} } }
 state: { store: {} }
 ";
 
@@ -78,6 +79,7 @@ const OF_HOSTS: &[&str] = &[
     "server",
     "egress",
     "metering",
+    "telemetry",
     "state",
     "providers.N.protocol",
     "providers.N.base_url",

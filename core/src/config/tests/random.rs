@@ -59,6 +59,8 @@ fn any_node() -> impl Strategy<Value = Node> {
         "state",
         "store",
         "metering",
+        "telemetry",
+        "otlp",
         "api_key",
         "base_url",
     ];
