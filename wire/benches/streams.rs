@@ -5,76 +5,27 @@
 #![expect(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
-use std::hint::black_box;
+#[path = "../tests/common/mod.rs"]
+mod common;
+
 use std::time::{Duration, Instant};
 
-use pointsman_core::{Protocol, Timestamp};
-use pointsman_wire::{
-    ClientHeaders, Endpoint, Expected, Question, Relay, Stamp, Streaming, Target,
-};
+use common::{allocations, pairs, pass};
+use pointsman_wire::Expected;
 
 const ROUNDS: u32 = 300;
-const FRAMES: usize = 1_000;
-const STAMP: Stamp = Stamp { nonce: 1, created: 1_767_225_600 };
 
 fn main() {
     println!("| client | provider | bytes per frame | per frame | allocations per frame |");
     println!("| --- | --- | ---: | ---: | ---: |");
-    for (client, endpoint, body) in clients() {
-        for (provider, protocol, stream) in providers() {
-            let question =
-                Question::read(endpoint.clone(), ClientHeaders::default(), body.as_bytes());
-            let target = Target {
-                model: "theirs",
-                base_url: Some("http://127.0.0.1"),
-                api_version: (protocol == Protocol::Azure).then_some("v1"),
-                ..Target::new(protocol)
-            };
-            let prepared =
-                question.unwrap().prepare(body.as_bytes(), &target, STAMP, Timestamp::ZERO);
-            let Some(stream) = stream(client) else { continue };
-            row(client, provider, &prepared.unwrap().expected, &stream);
-        }
+    for (client, provider, expected, frames) in pairs() {
+        let least = (0..ROUNDS).map(|_| round(&expected, &frames)).min().unwrap();
+        let length = frames.iter().map(String::len).sum::<usize>() / frames.len();
+        let each = least.as_secs_f64() * 1e9 / frames.len() as f64;
+        let (count, of) = allocations(&expected, &frames);
+        let count = count as f64 / of as f64;
+        println!("| {client} | {provider} | {length} | {each:.0} ns | {count:.2} |");
     }
-}
-
-fn clients() -> [(&'static str, Endpoint, &'static str); 4] {
-    let generate = Endpoint::Generate { model: "m".into(), stream: Streaming::Events };
-    [
-        (
-            "chat",
-            Endpoint::Chat,
-            r#"{"model":"m","stream":true,"messages":[{"role":"user","content":"a"}]}"#,
-        ),
-        ("responses", Endpoint::Responses, r#"{"model":"m","stream":true,"input":"a"}"#),
-        (
-            "messages",
-            Endpoint::Messages,
-            r#"{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"a"}]}"#,
-        ),
-        ("generateContent", generate, r#"{"contents":[{"role":"user","parts":[{"text":"a"}]}]}"#),
-    ]
-}
-
-/// What a provider says to a client that speaks so, as frames.
-type Says = fn(&str) -> Option<Vec<String>>;
-
-fn providers() -> [(&'static str, Protocol, Says); 4] {
-    [
-        ("openai", Protocol::Openai, |_| Some(chat())),
-        // Azure has responses too, and is asked for them by those who speak so.
-        ("azure, responses", Protocol::Azure, |client| (client == "responses").then(responses)),
-        ("anthropic", Protocol::Anthropic, |_| Some(messages())),
-        ("gemini", Protocol::Gemini, |_| Some(contents())),
-    ]
-}
-
-fn row(client: &str, provider: &str, expected: &Expected, frames: &[String]) {
-    let least = (0..ROUNDS).map(|_| round(expected, frames)).min().unwrap();
-    let length = frames.iter().map(String::len).sum::<usize>() / frames.len();
-    let each = least.as_secs_f64() * 1e9 / frames.len() as f64;
-    let allocations = allocations(expected, frames);
-    println!("| {client} | {provider} | {length} | {each:.0} ns | {allocations:.2} |");
 }
 
 fn round(expected: &Expected, frames: &[String]) -> Duration {
@@ -82,80 +33,4 @@ fn round(expected: &Expected, frames: &[String]) -> Duration {
     let start = Instant::now();
     pass(&mut relay, frames, &mut out);
     start.elapsed()
-}
-
-fn allocations(expected: &Expected, frames: &[String]) -> f64 {
-    let (mut relay, mut out) = (expected.relay(), Vec::with_capacity(4_096));
-    let (warming, measured) = frames.split_at(frames.len() / 2);
-    pass(&mut relay, warming, &mut out);
-    let counted = allocation_counter::measure(|| pass(&mut relay, measured, &mut out));
-    counted.count_total as f64 / measured.len() as f64
-}
-
-/// A frame a read, as providers send them; the host reuses its buffer.
-fn pass(relay: &mut Relay, frames: &[String], out: &mut Vec<u8>) {
-    for frame in frames {
-        out.clear();
-        let progress = relay.push(frame.as_bytes(), out);
-        assert!(progress.failure.is_none() && !progress.done, "{frame}");
-        black_box(&out);
-    }
-}
-
-fn chat() -> Vec<String> {
-    let delta = |n| {
-        format!(
-            "data: {{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1767225600,\
-             \"model\":\"gpt\",\"system_fingerprint\":\"fp_1\",\"choices\":[{{\"index\":0,\"delta\":\
-             {{\"content\":\" word {n}\"}},\"logprobs\":null,\"finish_reason\":null}}]}}\n\n"
-        )
-    };
-    (0..FRAMES).map(delta).collect()
-}
-
-fn responses() -> Vec<String> {
-    let event =
-        |kind: &str, rest: &str| format!("event: {kind}\ndata: {{\"type\":\"{kind}\",{rest}}}\n\n");
-    let response = r#""response":{"id":"resp_1","object":"response","status":"in_progress","model":"gpt","output":[]}"#;
-    let item = r#""output_index":0,"item":{"id":"msg_1","type":"message","status":"in_progress","role":"assistant","content":[]}"#;
-    let part = r#""item_id":"msg_1","output_index":0,"content_index":0,"part":{"type":"output_text","text":"","annotations":[]}"#;
-    let mut frames = vec![
-        event("response.created", response),
-        event("response.output_item.added", item),
-        event("response.content_part.added", part),
-    ];
-    frames.extend((0..FRAMES).map(|n| {
-        let delta = format!(
-            r#""sequence_number":{n},"item_id":"msg_1","output_index":0,"content_index":0,"delta":" word {n}""#
-        );
-        event("response.output_text.delta", &delta)
-    }));
-    frames
-}
-
-fn messages() -> Vec<String> {
-    let event =
-        |kind: &str, rest: &str| format!("event: {kind}\ndata: {{\"type\":\"{kind}\",{rest}}}\n\n");
-    let start = r#""message":{"id":"msg_1","type":"message","role":"assistant","model":"claude","content":[],"usage":{"input_tokens":3,"output_tokens":1}}"#;
-    let mut frames = vec![
-        event("message_start", start),
-        event("content_block_start", r#""index":0,"content_block":{"type":"text","text":""}"#),
-    ];
-    frames.extend((0..FRAMES).map(|n| {
-        let delta = format!(r#""index":0,"delta":{{"type":"text_delta","text":" word {n}"}}"#);
-        event("content_block_delta", &delta)
-    }));
-    frames
-}
-
-fn contents() -> Vec<String> {
-    let delta = |n| {
-        format!(
-            "data: {{\"candidates\":[{{\"content\":{{\"role\":\"model\",\"parts\":[{{\"text\":\" word {n}\"}}]}},\
-             \"index\":0}}],\"usageMetadata\":{{\"promptTokenCount\":3,\"candidatesTokenCount\":{n},\
-             \"totalTokenCount\":{}}},\"modelVersion\":\"gemini\",\"responseId\":\"r1\"}}\r\n\r\n",
-            n + 3
-        )
-    };
-    (0..FRAMES).map(delta).collect()
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use pointsman_core::{FailureKind, Protocol};
 
 use crate::expected::Whole;
-use crate::json::{Broken, Json};
+use crate::json::{Broken, Json, Tree};
 use crate::neutral::{Answer, Refused, Request, Stamp, Untranslatable, WriteFor, Written};
 use crate::relay::Chunk;
 use crate::reply::ErrorText;
@@ -59,7 +59,7 @@ impl Dialect {
     }
 
     /// A client's request, as all protocols say it.
-    pub(crate) fn read_request<'a>(self, body: &'a Json<'a>) -> Result<Request<'a>, Refused> {
+    pub(crate) fn read_request<'a>(self, body: Json<'a>) -> Result<Request<'a>, Refused> {
         match self {
             Self::Chat => chat::read_request(body),
             Self::Responses => responses::read_request(body),
@@ -84,7 +84,7 @@ impl Dialect {
     }
 
     /// A provider's whole answer, as all protocols say it; `None` if it is none.
-    pub(crate) fn read_answer<'a>(self, body: &'a Json<'a>) -> Option<Answer<'a>> {
+    pub(crate) fn read_answer<'a>(self, body: Json<'a>) -> Option<Answer<'a>> {
         match self {
             Self::Chat => chat::read_answer(body),
             Self::Messages => messages::read_answer(body),
@@ -127,8 +127,9 @@ impl Dialect {
             Self::Generate => return generate::judge_whole(body),
             Self::Messages | Self::Converse => {}
         }
-        let body = Json::parse(body)?;
-        let answer = self.read_answer(&body);
+        let mut tree = Tree::default();
+        let body = tree.parse(body)?;
+        let answer = self.read_answer(body);
         let mut whole = Whole { error: body.get("error").is_some(), ..Whole::default() };
         if let Some(answer) = answer {
             whole.answered = true;

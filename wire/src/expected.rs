@@ -6,7 +6,7 @@ use pointsman_core::{Failure, FailureKind, QuotaFacts, Usage};
 
 use crate::dialect::{Dialect, Verdict};
 use crate::header::AnswerHeaders;
-use crate::json::{Broken, Json, Kind, Skimmer};
+use crate::json::{Broken, Kind, Skimmer, Tree};
 use crate::neutral::Stamp;
 use crate::pass::{self, Form};
 use crate::relay::{Relay, Translator};
@@ -115,8 +115,9 @@ impl Expected {
 
     /// The answer in the client's protocol.
     fn translated(&self, body: &[u8]) -> Option<Vec<u8>> {
-        let body = Json::parse(body).ok()?;
-        let answer = self.provider.read_answer(&body)?;
+        let mut tree = Tree::default();
+        let body = tree.parse(body).ok()?;
+        let answer = self.provider.read_answer(body)?;
         Some(self.client.write_answer(&answer, self.stamp))
     }
 
@@ -131,7 +132,8 @@ impl Expected {
         if self.client == self.provider {
             return is_object(body).then_some(Cow::Borrowed(body));
         }
-        let body = Json::parse(body).ok()?;
+        let mut tree = Tree::default();
+        let body = tree.parse(body).ok()?;
         let message =
             [&["error", "message"][..], &["message"]].iter().find_map(|path| body.at(path));
         let message: String = message?.text()?.chars().take(MAX_MESSAGE).collect();

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::json::Json;
+use crate::json::{Json, Tree};
 use crate::sse::{Event as Frame, Frames};
 
 fn path(name: &str) -> PathBuf {
@@ -32,7 +32,7 @@ pub(crate) fn pretty(json: &[u8]) -> Vec<u8> {
 }
 
 /// Shows the name and data of every event in a stream that comes in pieces of `cut` bytes.
-pub(crate) fn each_event(stream: &[u8], cut: usize, mut show: impl FnMut(&[u8], &Json<'_>)) {
+pub(crate) fn each_event(stream: &[u8], cut: usize, mut show: impl FnMut(&[u8], Json<'_>)) {
     let mut frames = Frames::new();
     for chunk in stream.chunks(cut.max(1)) {
         let mut rest = chunk;
@@ -43,7 +43,7 @@ pub(crate) fn each_event(stream: &[u8], cut: usize, mut show: impl FnMut(&[u8], 
                 let mut scratch = Vec::new();
                 let event = cut.frame.map(|frame| Frame::read(frame, &mut scratch));
                 if let Some(Frame { name, data: Some(data) }) = event {
-                    show(name, &Json::parse(data).unwrap());
+                    show(name, Tree::default().parse(data).unwrap());
                 }
                 cut.taken
             };

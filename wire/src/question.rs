@@ -10,7 +10,7 @@ use crate::endpoint::{Endpoint, Streaming};
 use crate::expected::Expected;
 use crate::fault::RequestFault;
 use crate::header::ClientHeaders;
-use crate::json::{Json, JsonFault};
+use crate::json::{JsonFault, Tree};
 use crate::neutral::{Effort, Refused, Stamp, Untranslatable, WriteFor, Written};
 use crate::pass::Form;
 use crate::provider;
@@ -158,9 +158,10 @@ fn translate(
     stream: bool,
     target: &Target<'_>,
 ) -> Result<Written, Refused> {
+    let mut tree = Tree::default();
     let json =
-        Json::parse(body).map_err(|broken| RequestFault::Json(JsonFault::locate(body, broken)))?;
-    let mut request = client.read_request(&json)?;
+        tree.parse(body).map_err(|broken| RequestFault::Json(JsonFault::locate(body, broken)))?;
+    let mut request = client.read_request(json)?;
     // Gemini's clients say it in the path.
     request.stream = stream;
     if provider == Dialect::Generate

@@ -8,7 +8,7 @@ use crate::json::{Json, Skimmer};
 use crate::neutral::{Answer, Choice, Part};
 
 /// Reads the whole body; `None` if it is not a chat completion.
-pub(crate) fn read_answer<'a>(body: &'a Json<'a>) -> Option<Answer<'a>> {
+pub(crate) fn read_answer<'a>(body: Json<'a>) -> Option<Answer<'a>> {
     let choices = body.get("choices")?.list()?;
     let mut choices: Vec<_> = choices.iter().enumerate().map(read_choice).collect::<Option<_>>()?;
     choices.sort_by_key(|(place, _)| *place);
@@ -22,7 +22,7 @@ pub(crate) fn read_answer<'a>(body: &'a Json<'a>) -> Option<Answer<'a>> {
     })
 }
 
-fn read_choice<'a>((place, json): (usize, &'a Json<'a>)) -> Option<(u64, Choice<'a>)> {
+fn read_choice<'a>((place, json): (usize, Json<'a>)) -> Option<(u64, Choice<'a>)> {
     let place = json.get("index").and_then(Json::whole).unwrap_or(place as u64);
     let message = json.get("message")?;
     let mut parts = Vec::new();
@@ -54,7 +54,7 @@ fn part(piece: Spoken<'_>) -> Part<'_> {
 }
 
 /// Arguments that were cut off, as at the most tokens of output, are none.
-fn read_call<'a>(call: &'a Json<'a>) -> Option<Part<'a>> {
+fn read_call<'a>(call: Json<'a>) -> Option<Part<'a>> {
     let function = call.get("function")?;
     let arguments = function.get("arguments").and_then(|json| json.text().or(Some(json.raw())));
     let arguments = arguments.filter(|text| is_arguments(text)).unwrap_or_default();

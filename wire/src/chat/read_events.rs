@@ -53,7 +53,7 @@ impl EventReader {
     pub(crate) fn read(
         &mut self,
         _name: &[u8],
-        data: &Json<'_>,
+        data: Json<'_>,
         each: Each<'_>,
     ) -> Result<(), Malformed> {
         data.members().ok_or(Malformed)?;
@@ -102,7 +102,7 @@ struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    fn chunk(&mut self, json: &Json<'_>) -> Result<(), Malformed> {
+    fn chunk(&mut self, json: Json<'_>) -> Result<(), Malformed> {
         if let Some(delta) = json.get("delta") {
             spoken(delta, &mut |piece| self.spoken(piece));
             for citation in read_citations(delta) {
@@ -147,7 +147,7 @@ impl Reading<'_> {
 
     /// A call begins with its name. Its index, which some leave out, is then the next one's, else
     /// that of the call that is open.
-    fn call(&mut self, call: &Json<'_>) -> Result<(), Malformed> {
+    fn call(&mut self, call: Json<'_>) -> Result<(), Malformed> {
         let text = |path: &[&str]| call.at(path).and_then(Json::text);
         let name = text(&["function", "name"]).filter(|name| !name.is_empty());
         let begun = self.choice.calls;

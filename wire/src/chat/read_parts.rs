@@ -106,6 +106,6 @@ pub(crate) fn read_cache<'a>(part: &mut Fields<'a>) -> Result<Option<Cache<'a>>,
         return Ok(Some(Cache { ttl: mark.text("ttl")? }));
     }
     // OpenAI's lifetimes, 30 minutes and more, are the longer of Anthropic's two.
-    let long = |json: &Json<'_>| json.get("ttl").map(|_| "1h");
+    let long = |json: Json<'_>| json.get("ttl").map(|_| "1h");
     Ok(part.take("prompt_cache_breakpoint").map(|json| Cache { ttl: long(json) }))
 }

@@ -32,7 +32,7 @@ const OWN: [(&str, &str); 4] = [
 ///
 /// # Errors
 /// The body is at fault, or says what no other protocol can.
-pub(crate) fn read_request<'a>(body: &'a Json<'a>) -> Result<Request<'a>, Refused> {
+pub(crate) fn read_request<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
     let mut top = Fields::of(body, "")?;
     let mut request = Request::default();
     refuse_own(&mut top)?;
@@ -68,7 +68,7 @@ fn refuse_own(top: &mut Fields<'_>) -> Result<(), Untranslatable> {
             return Err(Untranslatable { path: key.to_owned(), why });
         }
     }
-    let speaks = |json: &Json<'_>| json.text() != Some("text");
+    let speaks = |json: Json<'_>| json.text() != Some("text");
     if top.take("modalities").and_then(Json::list).is_some_and(|kinds| kinds.iter().any(speaks)) {
         let why = "asks for an answer that is not text";
         return Err(Untranslatable { path: "modalities".to_owned(), why });
@@ -107,7 +107,7 @@ fn read_format<'a>(
 }
 
 fn read_sampling<'a>(top: &mut Fields<'a>) -> Result<Sampling<'a>, RequestFault> {
-    let object = |json: &'a Json<'a>| json.members().map(|_| json.raw());
+    let object = |json: Json<'a>| json.members().map(|_| json.raw());
     Ok(Sampling {
         temperature: top.number("temperature")?,
         top_p: top.number("top_p")?,
@@ -133,7 +133,7 @@ fn read_max_output(top: &mut Fields<'_>) -> Result<Option<u64>, RequestFault> {
 }
 
 fn read_stop<'a>(top: &mut Fields<'a>) -> Result<Vec<&'a str>, RequestFault> {
-    let read = |json: &'a Json<'a>| match json.list() {
+    let read = |json: Json<'a>| match json.list() {
         Some(items) => items.iter().map(Json::text).collect(),
         None => json.text().map(|text| vec![text]),
     };

@@ -45,7 +45,7 @@ fn read_tool<'a>(mut tool: Fields<'a>, lost: &mut Vec<String>) -> Result<Tool<'a
     Ok(read)
 }
 
-fn read_choice<'a>(choice: &'a Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+fn read_choice<'a>(choice: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
     if let Some(word) = choice.text() {
         request.tool_choice = Some(read_mode(word, "tool_choice")?);
         return Ok(());
@@ -77,7 +77,7 @@ fn read_allowed<'a>(mut allowed: Fields<'a>, request: &mut Request<'a>) -> Resul
     let Some(tools) = allowed.list("tools")? else {
         return Err(allowed.missing("tools").into());
     };
-    let named = |tool: &Json<'_>, name| tool.at(&["function", "name"])?.text().map(|n| n == name);
+    let named = |tool: Json<'_>, name| tool.at(&["function", "name"])?.text().map(|n| n == name);
     let is_allowed = |name| tools.iter().any(|tool| named(tool, name) == Some(true));
     request.tools.retain(|tool| is_allowed(tool.name));
     Ok(())

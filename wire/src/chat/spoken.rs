@@ -12,7 +12,7 @@ pub(super) enum Spoken<'a> {
 }
 
 /// Every text that is not empty, thoughts first.
-pub(super) fn spoken<'a>(message: &'a Json<'a>, each: &mut dyn FnMut(Spoken<'a>)) {
+pub(super) fn spoken<'a>(message: Json<'a>, each: &mut dyn FnMut(Spoken<'a>)) {
     let text = |key| message.get(key).and_then(Json::text).filter(|text| !text.is_empty());
     if let Some(thought) = text("reasoning_content").or_else(|| text("reasoning")) {
         each(Spoken::Reasoning(thought));
@@ -29,8 +29,8 @@ pub(super) fn spoken<'a>(message: &'a Json<'a>, each: &mut dyn FnMut(Spoken<'a>)
     }
 }
 
-fn content_part<'a>(part: &'a Json<'a>, each: &mut dyn FnMut(Spoken<'a>)) {
-    let text = |json: &'a Json<'a>| json.get("text").and_then(Json::text).filter(|t| !t.is_empty());
+fn content_part<'a>(part: Json<'a>, each: &mut dyn FnMut(Spoken<'a>)) {
+    let text = |json: Json<'a>| json.get("text").and_then(Json::text).filter(|t| !t.is_empty());
     if let Some(text) = text(part) {
         each(Spoken::Text(text));
     }
@@ -39,12 +39,12 @@ fn content_part<'a>(part: &'a Json<'a>, each: &mut dyn FnMut(Spoken<'a>)) {
 }
 
 /// Reads the `annotations` of a message.
-pub(super) fn read_citations<'a>(message: &'a Json<'a>) -> Vec<Citation<'a>> {
+pub(super) fn read_citations<'a>(message: Json<'a>) -> Vec<Citation<'a>> {
     let items = message.get("annotations").and_then(Json::list).unwrap_or_default();
     items.iter().filter_map(|item| read_citation(item.get("url_citation")?)).collect()
 }
 
-fn read_citation<'a>(json: &'a Json<'a>) -> Option<Citation<'a>> {
+fn read_citation<'a>(json: Json<'a>) -> Option<Citation<'a>> {
     let text = |key| json.get(key).and_then(Json::text);
     let place = |key| json.get(key).and_then(Json::whole);
     let span = place("start_index").zip(place("end_index"));
@@ -53,17 +53,17 @@ fn read_citation<'a>(json: &'a Json<'a>) -> Option<Citation<'a>> {
 }
 
 /// Reads the `logprobs` of a choice.
-pub(super) fn read_logprobs<'a>(choice: &'a Json<'a>) -> Vec<Logprob<'a>> {
+pub(super) fn read_logprobs<'a>(choice: Json<'a>) -> Vec<Logprob<'a>> {
     let list = |key| choice.at(&["logprobs", key]).and_then(Json::list).unwrap_or_default();
     list("content").iter().chain(list("refusal")).filter_map(read_logprob).collect()
 }
 
-fn read_logprob<'a>(json: &'a Json<'a>) -> Option<Logprob<'a>> {
+fn read_logprob<'a>(json: Json<'a>) -> Option<Logprob<'a>> {
     let (token, logprob) = token(json)?;
     let others = json.get("top_logprobs").and_then(Json::list).unwrap_or_default();
     Some(Logprob { token, logprob, others: others.iter().filter_map(self::token).collect() })
 }
 
-fn token<'a>(json: &'a Json<'a>) -> Option<(&'a str, &'a str)> {
+fn token<'a>(json: Json<'a>) -> Option<(&'a str, &'a str)> {
     Some((json.get("token")?.text()?, json.get("logprob")?.number()?))
 }

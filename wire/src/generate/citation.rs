@@ -5,7 +5,7 @@ use crate::neutral::Citation;
 
 /// The citations of a candidate. Google counts places in bytes; with the `text` they are places in
 /// characters.
-pub(super) fn read_citations<'a>(candidate: &'a Json<'a>, text: Option<&str>) -> Vec<Citation<'a>> {
+pub(super) fn read_citations<'a>(candidate: Json<'a>, text: Option<&str>) -> Vec<Citation<'a>> {
     let list = |path: &[&str]| candidate.at(path).and_then(Json::list).unwrap_or_default();
     let chunks = list(&["groundingMetadata", "groundingChunks"]);
     let supports = list(&["groundingMetadata", "groundingSupports"]);
@@ -27,9 +27,9 @@ pub(super) fn read_citations<'a>(candidate: &'a Json<'a>, text: Option<&str>) ->
 }
 
 fn citation<'a>(
-    source: Option<&'a Json<'a>>,
+    source: Option<Json<'a>>,
     cited: Option<&'a str>,
-    segment: Option<&'a Json<'a>>,
+    segment: Option<Json<'a>>,
     text: Option<&str>,
 ) -> Citation<'a> {
     let of_source = |key| source.and_then(|source| source.get(key)).and_then(Json::text);
@@ -92,7 +92,7 @@ fn write_segment(o: &mut Object<'_>, part: usize, text: &str, citation: &Citatio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::object;
+    use crate::json::{Tree, object};
 
     #[test]
     fn places_are_bytes_there_and_characters_here() {
@@ -106,10 +106,11 @@ mod tests {
         let two = Citation { url: Some("https://b"), span: Some((0, 2)), ..Citation::default() };
         let mut out = Vec::new();
         object(&mut out, |o| write_citations(o, &[(0, text, &one), (0, text, &two)]));
-        let json = Json::parse(&out).unwrap();
-        assert_eq!(read_citations(&json, Some(text)), [one, two]);
+        let mut tree = Tree::default();
+        let json = tree.parse(&out).unwrap();
+        assert_eq!(read_citations(json, Some(text)), [one, two]);
         let segment = json.at(&["groundingMetadata", "groundingSupports"]).unwrap();
-        let segment = segment.list().unwrap()[0].get("segment").unwrap();
+        let segment = segment.list().unwrap().first().unwrap().get("segment").unwrap();
         assert_eq!(segment.raw(), r#"{"startIndex":8,"endIndex":11,"text":"中"}"#);
     }
 
@@ -118,7 +119,8 @@ mod tests {
         let json = br#"{"groundingMetadata":{"groundingChunks":[{"web":{"uri":"u"}}],
             "groundingSupports":[{"segment":{"endIndex":99},"groundingChunkIndices":[0,7]}]}}"#;
         let expected = Citation { url: Some("u"), ..Citation::default() };
-        let json = Json::parse(json).unwrap();
-        assert_eq!(read_citations(&json, Some("ä")), [expected]);
+        let mut tree = Tree::default();
+        let json = tree.parse(json).unwrap();
+        assert_eq!(read_citations(json, Some("ä")), [expected]);
     }
 }

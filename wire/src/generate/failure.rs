@@ -10,7 +10,7 @@ use pointsman_core::FailureKind;
 use super::finish::is_filtered;
 use crate::dialect::Verdict;
 use crate::duration::go_duration;
-use crate::json::Json;
+use crate::json::{Items, Json, Tree};
 
 /// The longest time a provider may send us away for.
 const MAX_LENGTH: Duration = Duration::from_secs(24 * 60 * 60);
@@ -18,8 +18,9 @@ const MAX_LENGTH: Duration = Duration::from_secs(24 * 60 * 60);
 /// What an error body says, alone or in a list; `status` is 200 for one inside a stream, and for an
 /// answer that was blocked.
 pub(crate) fn classify(status: u16, body: &[u8]) -> Verdict {
-    let json = Json::parse(body).ok();
-    let body = json.as_ref().map(|json| match json.list() {
+    let mut tree = Tree::default();
+    let json = tree.parse(body).ok();
+    let body = json.map(|json| match json.list() {
         Some(items) => items.first().unwrap_or(json),
         None => json,
     });
@@ -44,7 +45,7 @@ pub(crate) fn classify(status: u16, body: &[u8]) -> Verdict {
 }
 
 /// Whether an answer holds nothing because a filter stopped it: the prompt, or every candidate.
-pub(super) fn is_blocked(body: &Json<'_>) -> bool {
+pub(super) fn is_blocked(body: Json<'_>) -> bool {
     let candidates = body.get("candidates").and_then(Json::list).unwrap_or_default();
     if candidates.is_empty() {
         return body.at(&["promptFeedback", "blockReason"]).is_some();
@@ -52,7 +53,7 @@ pub(super) fn is_blocked(body: &Json<'_>) -> bool {
     candidates.iter().all(|candidate| {
         let parts = candidate.at(&["content", "parts"]).and_then(Json::list);
         let reason = candidate.get("finishReason").and_then(Json::text);
-        parts.is_none_or(<[_]>::is_empty) && reason.is_some_and(is_filtered)
+        parts.is_none_or(Items::is_empty) && reason.is_some_and(is_filtered)
     })
 }
 
@@ -68,7 +69,7 @@ struct Details<'a> {
 }
 
 impl<'a> Details<'a> {
-    fn read(error: &'a Json<'a>) -> Self {
+    fn read(error: Json<'a>) -> Self {
         let mut details = Self::default();
         let items = error.get("details").and_then(Json::list).unwrap_or_default();
         for item in items {
@@ -91,12 +92,12 @@ impl<'a> Details<'a> {
 }
 
 /// A quota per minute will be there again; one per day or of nothing at all will not.
-fn is_exhausted(violation: &Json<'_>) -> bool {
+fn is_exhausted(violation: Json<'_>) -> bool {
     let text = |key| violation.get(key).and_then(Json::text).unwrap_or_default();
     text("quotaId").contains("PerDay") || text("quotaValue") == "0"
 }
 
-fn kind(status: u16, error: &Json<'_>, details: &Details<'_>) -> FailureKind {
+fn kind(status: u16, error: Json<'_>, details: &Details<'_>) -> FailureKind {
     let text = |key| error.get(key).and_then(Json::text).unwrap_or_default();
     match details.reason.unwrap_or_default() {
         "API_KEY_INVALID" | "API_KEY_SERVICE_BLOCKED" | "SERVICE_DISABLED" => {
@@ -236,7 +237,7 @@ mod tests {
             r#"{"candidates":[{"finishReason":"STOP"}]}"#,
             "{}",
         ] {
-            assert!(!is_blocked(&Json::parse(body.as_bytes()).unwrap()), "{body}");
+            assert!(!is_blocked(Tree::default().parse(body.as_bytes()).unwrap()), "{body}");
         }
     }
 

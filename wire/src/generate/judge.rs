@@ -7,7 +7,7 @@ use super::finish::is_filtered;
 use super::read_answer::read_answer;
 use super::usage::Counts;
 use crate::expected::Whole;
-use crate::json::{Broken, Json, Kind, Skimmer};
+use crate::json::{Broken, Json, Kind, Skimmer, Tree};
 use crate::relay::Chunk;
 use crate::skimmed::count;
 
@@ -50,10 +50,11 @@ pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
 
 /// Reads a whole answer. One that a filter has left nothing of is an error.
 pub(crate) fn judge_whole(body: &[u8]) -> Result<Whole, Broken> {
-    let json = Json::parse(body)?;
-    let error = json.list().is_some() || json.get("error").is_some() || is_blocked(&json);
+    let mut tree = Tree::default();
+    let json = tree.parse(body)?;
+    let error = json.list().is_some() || json.get("error").is_some() || is_blocked(json);
     let mut whole = Whole { error, ..Whole::default() };
-    if let Some(answer) = read_answer(&json) {
+    if let Some(answer) = read_answer(json) {
         whole.answered = !answer.choices.is_empty();
         whole.usage = answer.usage;
         for candidate in json.get("candidates").and_then(Json::list).unwrap_or_default() {

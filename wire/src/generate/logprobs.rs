@@ -4,10 +4,10 @@ use crate::json::{Json, List, Object};
 use crate::neutral::Logprob;
 
 /// The probabilities of a candidate's tokens.
-pub(super) fn read_logprobs<'a>(candidate: &'a Json<'a>) -> Vec<Logprob<'a>> {
+pub(super) fn read_logprobs<'a>(candidate: Json<'a>) -> Vec<Logprob<'a>> {
     let list = |key| candidate.at(&["logprobsResult", key]).and_then(Json::list);
     let others = list("topCandidates").unwrap_or_default();
-    let read = |(at, json): (usize, &'a Json<'a>)| {
+    let read = |(at, json): (usize, Json<'a>)| {
         let (token, logprob) = pair(json)?;
         let others = others.get(at).and_then(|json| json.get("candidates")).and_then(Json::list);
         let others = others.unwrap_or_default().iter().filter_map(pair).collect();
@@ -16,7 +16,7 @@ pub(super) fn read_logprobs<'a>(candidate: &'a Json<'a>) -> Vec<Logprob<'a>> {
     list("chosenCandidates").unwrap_or_default().iter().enumerate().filter_map(read).collect()
 }
 
-fn pair<'a>(json: &'a Json<'a>) -> Option<(&'a str, &'a str)> {
+fn pair<'a>(json: Json<'a>) -> Option<(&'a str, &'a str)> {
     Some((json.get("token")?.text()?, json.get("logProbability")?.number()?))
 }
 
@@ -51,7 +51,7 @@ fn add(list: &mut List<'_>, token: &str, logprob: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::object;
+    use crate::json::{Tree, object};
 
     #[test]
     fn probabilities_there_and_back() {
@@ -61,6 +61,6 @@ mod tests {
         ];
         let mut out = Vec::new();
         object(&mut out, |o| write_logprobs(o, &all));
-        assert_eq!(read_logprobs(&Json::parse(&out).unwrap()), all);
+        assert_eq!(read_logprobs(Tree::default().parse(&out).unwrap()), all);
     }
 }

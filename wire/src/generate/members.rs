@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::fault::RequestFault;
-use crate::json::{Fields, Json};
+use crate::json::{Fields, Items, Json};
 
 /// An object of a request; keys are asked for in `camelCase`.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Members<'a>(Fields<'a>);
 impl<'a> Members<'a> {
     /// # Errors
     /// It is not an object.
-    pub(super) fn of(json: &'a Json<'a>, path: impl Into<String>) -> Result<Self, RequestFault> {
+    pub(super) fn of(json: Json<'a>, path: impl Into<String>) -> Result<Self, RequestFault> {
         Fields::of(json, path).map(Self)
     }
 
@@ -21,7 +21,7 @@ impl<'a> Members<'a> {
         self.0.path(key)
     }
 
-    pub(super) fn take(&mut self, key: &str) -> Option<&'a Json<'a>> {
+    pub(super) fn take(&mut self, key: &str) -> Option<Json<'a>> {
         let key = self.key(key);
         self.0.take(&key)
     }
@@ -57,16 +57,16 @@ impl<'a> Members<'a> {
     }
 
     /// An object as it was written.
-    pub(super) fn object(&mut self, key: &str) -> Result<Option<&'a Json<'a>>, RequestFault> {
+    pub(super) fn object(&mut self, key: &str) -> Result<Option<Json<'a>>, RequestFault> {
         let key = self.key(key);
         self.0.read(&key, "an object", |json| json.members().map(|_| json))
     }
 
     /// The things of a list, or the one thing in its place.
-    pub(super) fn items(&mut self, key: &str) -> Result<&'a [Json<'a>], RequestFault> {
+    pub(super) fn items(&mut self, key: &str) -> Result<Items<'a>, RequestFault> {
         let key = self.key(key);
-        let read = |json: &'a Json<'a>| match json.members() {
-            Some(_) => Some(core::slice::from_ref(json)),
+        let read = |json: Json<'a>| match json.members() {
+            Some(_) => Some(json.alone()),
             None => json.list(),
         };
         Ok(self.0.read(&key, "a list", read)?.unwrap_or_default())
@@ -128,12 +128,14 @@ pub(super) fn camel(key: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Tree;
 
     #[test]
     fn keys_are_found_in_both_spellings() {
         let json = br#"{"system_instruction":"a","generationConfig":"b","topK":null,"x_y":1}"#;
-        let json = Json::parse(json).unwrap();
-        let mut members = Members::of(&json, "").unwrap();
+        let mut tree = Tree::default();
+        let json = tree.parse(json).unwrap();
+        let mut members = Members::of(json, "").unwrap();
         assert_eq!(members.text("systemInstruction").unwrap(), Some("a"));
         assert_eq!(members.text("generationConfig").unwrap(), Some("b"));
         assert_eq!(members.text("topK").unwrap(), None);
@@ -151,8 +153,9 @@ mod tests {
 
     #[test]
     fn one_thing_may_stand_for_a_list() {
-        let json = Json::parse(br#"{"parts":{"text":"a"},"contents":[{},{}],"x":1}"#).unwrap();
-        let mut members = Members::of(&json, "").unwrap();
+        let mut tree = Tree::default();
+        let json = tree.parse(br#"{"parts":{"text":"a"},"contents":[{},{}],"x":1}"#).unwrap();
+        let mut members = Members::of(json, "").unwrap();
         assert_eq!(members.items("parts").unwrap().len(), 1);
         assert_eq!(members.items("contents").unwrap().len(), 2);
         assert_eq!(members.items("absent").unwrap().len(), 0);

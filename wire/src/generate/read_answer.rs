@@ -9,7 +9,7 @@ use crate::json::Json;
 use crate::neutral::{Answer, Choice, Part, Source};
 
 /// Reads the body of an answer; `None` if it is none.
-pub(crate) fn read_answer<'a>(body: &'a Json<'a>) -> Option<Answer<'a>> {
+pub(crate) fn read_answer<'a>(body: Json<'a>) -> Option<Answer<'a>> {
     let text = |key| body.get(key).and_then(Json::text);
     let candidates = body.get("candidates")?.list()?;
     let id = text("responseId");
@@ -21,7 +21,7 @@ pub(crate) fn read_answer<'a>(body: &'a Json<'a>) -> Option<Answer<'a>> {
     })
 }
 
-fn read_candidate<'a>(candidate: &'a Json<'a>, response: Option<&str>) -> Choice<'a> {
+fn read_candidate<'a>(candidate: Json<'a>, response: Option<&str>) -> Choice<'a> {
     let given = candidate.at(&["content", "parts"]).and_then(Json::list).unwrap_or_default();
     let choice = candidate.get("index").and_then(Json::whole).unwrap_or(0);
     let mut calls = 0;
@@ -46,7 +46,7 @@ fn read_candidate<'a>(candidate: &'a Json<'a>, response: Option<&str>) -> Choice
 /// Parts of other kinds come from tools of Google's own, which no request of another protocol can
 /// ask for.
 fn read_part<'a>(
-    json: &'a Json<'a>,
+    json: Json<'a>,
     calls: &mut usize,
     response: Option<&str>,
     choice: u64,
@@ -85,7 +85,7 @@ fn read_part<'a>(
 /// A call's id; one without gets one that no other call of the conversation has, as every response
 /// has its own id.
 pub(super) fn call_id<'a>(
-    call: &'a Json<'a>,
+    call: Json<'a>,
     response: Option<&str>,
     choice: u64,
     number: usize,

@@ -48,7 +48,7 @@ impl EventReader {
     pub(crate) fn read(
         &mut self,
         _name: &[u8],
-        data: &Json<'_>,
+        data: Json<'_>,
         each: &mut dyn FnMut(&Event<'_>),
     ) -> Result<(), Malformed> {
         let members = data.members().ok_or(Malformed)?;
@@ -93,7 +93,7 @@ struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    fn read(&mut self, candidate: &Json<'_>) -> Result<(), Malformed> {
+    fn read(&mut self, candidate: Json<'_>) -> Result<(), Malformed> {
         let parts = candidate.at(&["content", "parts"]).and_then(Json::list).unwrap_or_default();
         parts.iter().try_for_each(|part| self.part(part))?;
         if self.progress.open == Some(Kind::Text) {
@@ -114,7 +114,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn part(&mut self, part: &Json<'_>) -> Result<(), Malformed> {
+    fn part(&mut self, part: Json<'_>) -> Result<(), Malformed> {
         if let Some(text) = part.get("text").and_then(Json::text) {
             let thought = part.get("thought").and_then(Json::flag).unwrap_or(false);
             if !text.is_empty() {

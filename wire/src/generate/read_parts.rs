@@ -24,7 +24,7 @@ pub(super) struct PartReader<'a> {
 impl<'a> PartReader<'a> {
     pub(super) fn read(
         &mut self,
-        json: &'a Json<'a>,
+        json: Json<'a>,
         path: String,
         lost: &mut Vec<String>,
     ) -> Result<Part<'a>, Refused> {
@@ -63,7 +63,7 @@ impl<'a> PartReader<'a> {
 
     fn call(
         &mut self,
-        json: &'a Json<'a>,
+        json: Json<'a>,
         path: String,
         signature: Option<&'a str>,
     ) -> Result<Part<'a>, Refused> {
@@ -84,7 +84,7 @@ impl<'a> PartReader<'a> {
 
     fn result(
         &mut self,
-        json: &'a Json<'a>,
+        json: Json<'a>,
         path: String,
         lost: &mut Vec<String>,
     ) -> Result<Part<'a>, Refused> {
@@ -110,12 +110,11 @@ impl<'a> PartReader<'a> {
 }
 
 /// A response is an object. Where all it has is its output or an error, that is what it says.
-fn output<'a>(response: &'a Json<'a>) -> (&'a str, bool) {
-    match response.members() {
-        Some([(key, value)]) if key == "error" => (value.text().unwrap_or(value.raw()), true),
-        Some([(key, value)]) if key == "output" || key == "result" => {
-            (value.text().unwrap_or(value.raw()), false)
-        }
+fn output<'a>(response: Json<'a>) -> (&'a str, bool) {
+    let one = response.members().filter(|members| members.len() == 1);
+    match one.and_then(|members| members.iter().next()) {
+        Some(("error", value)) => (value.text().unwrap_or(value.raw()), true),
+        Some(("output" | "result", value)) => (value.text().unwrap_or(value.raw()), false),
         _ => (response.raw(), false),
     }
 }

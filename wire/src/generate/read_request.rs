@@ -13,7 +13,7 @@ use crate::neutral::{Part, Refused, Request, Role, Tool, ToolChoice, Turn, Untra
 ///
 /// # Errors
 /// A body that is not what the protocol says, or one that no other protocol can say.
-pub(crate) fn read_request<'a>(body: &'a Json<'a>) -> Result<Request<'a>, Refused> {
+pub(crate) fn read_request<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
     let mut members = Members::of(body, "")?;
     let mut lost = Vec::new();
     members.take("model");
@@ -114,11 +114,7 @@ fn tools<'a>(members: &mut Members<'a>, lost: &mut Vec<String>) -> Result<Vec<To
     Ok(tools)
 }
 
-fn function<'a>(
-    json: &'a Json<'a>,
-    path: String,
-    lost: &mut Vec<String>,
-) -> Result<Tool<'a>, Refused> {
+fn function<'a>(json: Json<'a>, path: String, lost: &mut Vec<String>) -> Result<Tool<'a>, Refused> {
     let mut function = Members::of(json, path)?;
     let own = function.object("parameters")?.map(json_schema);
     let read = Tool {

@@ -10,7 +10,7 @@ const COUNTS: [&str; 6] =
     ["minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"];
 
 /// The JSON schema that says the same, kept with the schema.
-pub(super) fn json_schema<'a>(schema: &'a Json<'a>) -> &'a str {
+pub(super) fn json_schema<'a>(schema: Json<'a>) -> &'a str {
     schema.keep(|| {
         let mut out = Vec::new();
         object(&mut out, |o| write(o, schema));
@@ -19,15 +19,15 @@ pub(super) fn json_schema<'a>(schema: &'a Json<'a>) -> &'a str {
 }
 
 /// The tree is no deeper than the parser lets it be, and neither is this.
-fn write(o: &mut Object<'_>, schema: &Json<'_>) {
+fn write(o: &mut Object<'_>, schema: Json<'_>) {
     let nullable = schema.get("nullable").and_then(Json::flag).unwrap_or(false);
-    for (key, value) in schema.members().unwrap_or_default() {
+    for (key, value) in schema.members().unwrap_or_default().iter() {
         match &*camel(key) {
             "type" => write_type(o, value, nullable),
             key if DROPPED.contains(&key) => {}
             key if COUNTS.contains(&key) => o.raw(key, value.text().unwrap_or(value.raw())),
             "properties" => o.object("properties", |o| {
-                for (name, property) in value.members().unwrap_or_default() {
+                for (name, property) in value.members().unwrap_or_default().iter() {
                     o.object(name, |o| write(o, property));
                 }
             }),
@@ -43,7 +43,7 @@ fn write(o: &mut Object<'_>, schema: &Json<'_>) {
     }
 }
 
-fn write_type(o: &mut Object<'_>, value: &Json<'_>, nullable: bool) {
+fn write_type(o: &mut Object<'_>, value: Json<'_>, nullable: bool) {
     let Some(name) = value.text() else { return o.raw("type", value.raw()) };
     let name = name.to_ascii_lowercase();
     match &*name {
@@ -59,9 +59,10 @@ fn write_type(o: &mut Object<'_>, value: &Json<'_>, nullable: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Tree;
 
     fn said(schema: &str) -> String {
-        json_schema(&Json::parse(schema.as_bytes()).unwrap()).to_owned()
+        json_schema(Tree::default().parse(schema.as_bytes()).unwrap()).to_owned()
     }
 
     #[test]

@@ -41,9 +41,9 @@ impl Counts {
 }
 
 /// Reads the object; `None` if it has no counts.
-pub(super) fn read_usage(metadata: Option<&Json<'_>>) -> Option<Usage> {
+pub(super) fn read_usage(metadata: Option<Json<'_>>) -> Option<Usage> {
     let mut counts = Counts::default();
-    for (key, value) in metadata.and_then(Json::members).unwrap_or_default() {
+    for (key, value) in metadata.and_then(Json::members).unwrap_or_default().iter() {
         if let Some(count) = value.whole() {
             counts.set(key, count);
         }
@@ -72,7 +72,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::json::object;
+    use crate::json::{Tree, object};
 
     #[test]
     fn thoughts_are_output_and_what_tools_add_is_input() {
@@ -80,11 +80,11 @@ mod tests {
             "thoughtsTokenCount":7,"toolUsePromptTokenCount":2,"totalTokenCount":24}"#;
         let usage =
             Usage { input: 12, cached_input: 4, output: 12, reasoning: 7, ..Usage::default() };
-        assert_eq!(read_usage(Some(&Json::parse(json).unwrap())), Some(usage));
+        assert_eq!(read_usage(Some(Tree::default().parse(json).unwrap())), Some(usage));
         let early = br#"{"promptTokenCount":10,"totalTokenCount":10}"#;
         let usage = Usage { input: 10, ..Usage::default() };
-        assert_eq!(read_usage(Some(&Json::parse(early).unwrap())), Some(usage));
-        assert_eq!(read_usage(Some(&Json::parse(b"{}").unwrap())), None);
+        assert_eq!(read_usage(Some(Tree::default().parse(early).unwrap())), Some(usage));
+        assert_eq!(read_usage(Some(Tree::default().parse(b"{}").unwrap())), None);
         assert_eq!(read_usage(None), None);
     }
 
@@ -98,7 +98,7 @@ mod tests {
             let usage = Usage { input, cached_input, output, reasoning, ..Usage::default() };
             let mut out = Vec::new();
             object(&mut out, |o| write_usage(o, Some(usage)));
-            prop_assert_eq!(read_usage(Json::parse(&out).unwrap().get("usageMetadata")), Some(usage));
+            prop_assert_eq!(read_usage(Tree::default().parse(&out).unwrap().get("usageMetadata")), Some(usage));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Parts of turns and answers, written as parts of a content.
 
-use crate::json::{Json, List, Object};
+use crate::json::{Json, List, Object, Tree};
 use crate::neutral::{Media, Part, Source, Untranslatable};
 
 /// What stands for the signature of a call that another model made, or of which the client lost it;
@@ -123,7 +123,10 @@ pub(super) fn write_call(
         o.text("name", name);
         if arguments.trim().is_empty() {
             o.raw("args", "{}");
-        } else if Json::parse(arguments.as_bytes()).is_ok_and(|json| json.members().is_some()) {
+        } else if Tree::default()
+            .parse(arguments.as_bytes())
+            .is_ok_and(|json| json.members().is_some())
+        {
             o.raw("args", arguments);
         } else {
             // Arguments that were cut or never were an object.
@@ -144,8 +147,9 @@ fn write_output(o: &mut Object<'_>, content: &[Part<'_>], failed: bool) {
         })
         .collect();
     let text = texts.join("\n");
-    let json = Json::parse(text.as_bytes()).ok();
-    match json.as_ref().and_then(Json::members) {
+    let mut tree = Tree::default();
+    let json = tree.parse(text.as_bytes()).ok();
+    match json.and_then(Json::members) {
         Some(members) if members.len() > 1 && !failed => {
             members.iter().for_each(|(key, value)| o.raw(key, value.raw()));
         }

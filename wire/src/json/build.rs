@@ -64,7 +64,7 @@ impl Object<'_> {
     }
 
     pub(crate) fn whole(&mut self, key: &str, number: u64) {
-        self.raw(key, &number.to_string());
+        write_whole(self.key(key), number);
     }
 
     pub(crate) fn flag(&mut self, key: &str, flag: bool) {
@@ -104,6 +104,14 @@ impl List<'_> {
     }
 }
 
+/// Appends a number in decimal digits.
+fn write_whole(out: &mut Vec<u8>, number: u64) {
+    if number >= 10 {
+        write_whole(out, number / 10);
+    }
+    out.push(b'0' + (number % 10) as u8);
+}
+
 fn comma(out: &mut Vec<u8>, fresh: &mut bool) {
     if !core::mem::replace(fresh, false) {
         out.push(b',');
@@ -123,13 +131,13 @@ mod tests {
             o.list("l", |l| {
                 l.text("x");
                 l.raw("1.50");
-                l.object(|o| o.whole("n", 7));
+                l.object(|o| o.whole("n", 1_070));
                 l.raw("[]");
             });
             o.object("o", |o| o.flag("f", true));
             o.null("z");
         });
-        let expected = r#"{"t":"a \"b\"","l":["x",1.50,{"n":7},[]],"o":{"f":true},"z":null}"#;
+        let expected = r#"{"t":"a \"b\"","l":["x",1.50,{"n":1070},[]],"o":{"f":true},"z":null}"#;
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 }

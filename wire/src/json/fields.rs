@@ -1,15 +1,13 @@
 //! An object read member by member; what nobody read is told, so that nothing is dropped in
 //! silence.
 
-use std::borrow::Cow;
-
-use super::tree::Json;
+use super::tree::{Items, Json, Members};
 use crate::fault::RequestFault;
 
 /// The members of an object, and which of them have been read.
 #[derive(Debug)]
 pub(crate) struct Fields<'a> {
-    members: &'a [(Cow<'a, str>, Json<'a>)],
+    members: Members<'a>,
     read: Vec<bool>,
     /// Where the object stands, such as `messages[2]`; empty for the whole body.
     path: String,
@@ -18,7 +16,7 @@ pub(crate) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// # Errors
     /// It is not an object.
-    pub(crate) fn of(json: &'a Json<'a>, path: impl Into<String>) -> Result<Self, RequestFault> {
+    pub(crate) fn of(json: Json<'a>, path: impl Into<String>) -> Result<Self, RequestFault> {
         let path = path.into();
         match json.members() {
             Some(members) => Ok(Self { members, read: vec![false; members.len()], path }),
@@ -37,7 +35,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A member; of a repeated one the last. One that is `null` is absent.
-    pub(crate) fn take(&mut self, key: &str) -> Option<&'a Json<'a>> {
+    pub(crate) fn take(&mut self, key: &str) -> Option<Json<'a>> {
         let mut found = None;
         for ((name, value), read) in self.members.iter().zip(&mut self.read) {
             if name == key {
@@ -56,7 +54,7 @@ impl<'a> Fields<'a> {
         &mut self,
         key: &str,
         expected: &'static str,
-        read: impl FnOnce(&'a Json<'a>) -> Option<T>,
+        read: impl FnOnce(Json<'a>) -> Option<T>,
     ) -> Result<Option<T>, RequestFault> {
         let Some(value) = self.take(key) else { return Ok(None) };
         match read(value) {
@@ -86,13 +84,13 @@ impl<'a> Fields<'a> {
         self.read(key, "a number", Json::number)
     }
 
-    pub(crate) fn list(&mut self, key: &str) -> Result<Option<&'a [Json<'a>]>, RequestFault> {
+    pub(crate) fn list(&mut self, key: &str) -> Result<Option<Items<'a>>, RequestFault> {
         self.read(key, "a list", Json::list)
     }
 
     /// A list of strings; empty if it is absent.
     pub(crate) fn texts(&mut self, key: &str) -> Result<Vec<&'a str>, RequestFault> {
-        let read = |json: &'a Json<'a>| json.list()?.iter().map(Json::text).collect();
+        let read = |json: Json<'a>| json.list()?.iter().map(Json::text).collect();
         Ok(self.read(key, "a list of strings", read)?.unwrap_or_default())
     }
 
@@ -118,12 +116,14 @@ impl<'a> Fields<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Tree;
     use super::*;
 
     #[test]
     fn what_was_not_read_is_told() {
-        let json = Json::parse(br#"{"a":"x","b":{"c":1,"d":2},"e":null,"f":3}"#).unwrap();
-        let mut fields = Fields::of(&json, "").unwrap();
+        let mut tree = Tree::default();
+        let json = tree.parse(br#"{"a":"x","b":{"c":1,"d":2},"e":null,"f":3}"#).unwrap();
+        let mut fields = Fields::of(json, "").unwrap();
         assert_eq!(fields.text("a").unwrap(), Some("x"));
         let mut inner = fields.fields("b").unwrap().unwrap();
         assert_eq!(inner.whole("c").unwrap(), Some(1));
@@ -135,10 +135,11 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_with_its_path() {
-        let json = Json::parse(br#"{"b":{"c":"x"}}"#).unwrap();
-        let mut inner = Fields::of(&json, "").unwrap().fields("b").unwrap().unwrap();
+        let mut tree = Tree::default();
+        let json = tree.parse(br#"{"b":{"c":"x"}}"#).unwrap();
+        let mut inner = Fields::of(json, "").unwrap().fields("b").unwrap().unwrap();
         assert_eq!(inner.whole("c").unwrap_err().to_string(), "`b.c` must be a whole number");
         assert_eq!(inner.need_text("z").unwrap_err().to_string(), "`b.z` is missing");
-        assert!(Fields::of(&json, "").unwrap().list("b").is_err());
+        assert!(Fields::of(json, "").unwrap().list("b").is_err());
     }
 }

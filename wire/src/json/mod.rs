@@ -12,4 +12,4 @@ pub(crate) use fields::Fields;
 pub use skim::JsonFault;
 pub(crate) use skim::{Broken, Kind, Skimmer, Span};
 pub(crate) use text::{Escapes, Text, read_escape, write_string};
-pub(crate) use tree::Json;
+pub(crate) use tree::{Items, Json, Tree};

@@ -31,8 +31,26 @@ impl<'a> Text<'a> {
     pub(crate) fn decode(&self) -> Cow<'a, str> {
         match self.escapes {
             Escapes::None => Cow::Borrowed(core::str::from_utf8(self.raw).unwrap_or_default()),
-            Escapes::Short | Escapes::Unicode => Cow::Owned(unescape(self.raw)),
+            Escapes::Short | Escapes::Unicode => {
+                let mut text = String::with_capacity(self.raw.len());
+                self.unescape(&mut text);
+                Cow::Owned(text)
+            }
         }
+    }
+
+    /// Appends what [`Self::decode`] gives.
+    pub(crate) fn unescape(&self, out: &mut String) {
+        let mut rest = self.raw;
+        while let Some(at) = rest.iter().position(|&b| b == b'\\') {
+            let (plain, escape) = rest.split_at(at);
+            out.push_str(core::str::from_utf8(plain).unwrap_or_default());
+            let escape = escape.get(1..).unwrap_or_default();
+            let (char, length) = read_escape(escape);
+            out.push(char);
+            rest = escape.get(length..).unwrap_or_default();
+        }
+        out.push_str(core::str::from_utf8(rest).unwrap_or_default());
     }
 
     /// Whether the string is `""`.
@@ -79,21 +97,6 @@ fn hex(digits: Option<&[u8]>) -> u32 {
     // Of a digit the low four bits, of a letter these and nine more.
     let digit = |b: u8| u32::from((b & 0xf) + 9 * (b >> 6));
     digits.unwrap_or_default().iter().fold(0, |sum, &b| sum << 4 | digit(b))
-}
-
-fn unescape(raw: &[u8]) -> String {
-    let mut out = String::with_capacity(raw.len());
-    let mut rest = raw;
-    while let Some(at) = rest.iter().position(|&b| b == b'\\') {
-        let (plain, escape) = rest.split_at(at);
-        out.push_str(core::str::from_utf8(plain).unwrap_or_default());
-        let escape = escape.get(1..).unwrap_or_default();
-        let (char, length) = read_escape(escape);
-        out.push(char);
-        rest = escape.get(length..).unwrap_or_default();
-    }
-    out.push_str(core::str::from_utf8(rest).unwrap_or_default());
-    out
 }
 
 /// Appends `text` as a JSON string, with its quotes.

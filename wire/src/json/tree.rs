@@ -1,64 +1,124 @@
 //! JSON as a tree that remembers its own bytes: for what is to be said anew in another protocol.
 //!
 //! What only passes through (a schema, a tool's arguments, a number) is copied as it was written,
-//! so that no digit, escape or order of keys is lost on the way.
+//! so that no digit, escape or order of keys is lost on the way. The nodes of a tree stand in one
+//! list, each before what is in it, so that reading the next frame of a stream allocates nothing.
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::ops::Range;
 
 use super::skim::{Broken, Kind, Skimmer};
+use super::text::{Escapes, Text};
 
-/// A value and the bytes it was read from.
-#[derive(Clone, Debug)]
-pub(crate) struct Json<'a> {
-    raw: &'a str,
-    form: Form<'a>,
+/// Room for one value at a time; kept from one to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    nodes: Vec<Node>,
+    /// The strings that have escapes, without them.
+    unescaped: String,
+}
+
+#[derive(Debug)]
+struct Node {
+    /// Where it stands in the text.
+    raw: Range<usize>,
+    /// Its name, in an object.
+    key: Place,
+    form: Form,
+    /// How many of the nodes that follow are inside it.
+    inside: usize,
     /// See [`Json::keep`].
     kept: OnceCell<Box<str>>,
 }
 
-#[derive(Clone, Debug)]
-enum Form<'a> {
-    Object(Vec<(Cow<'a, str>, Json<'a>)>),
-    List(Vec<Json<'a>>),
-    Text(Cow<'a, str>),
+#[derive(Debug)]
+enum Form {
+    Object,
+    List,
+    Text(Place),
     Number,
     Flag(bool),
     Null,
 }
 
-impl<'a> Json<'a> {
-    /// Reads a whole text.
-    pub(crate) fn parse(text: &'a [u8]) -> Result<Self, Broken> {
+/// Where a string stands without its quotes.
+#[derive(Clone, Debug)]
+enum Place {
+    /// In the text itself.
+    Text(Range<usize>),
+    /// Among those that had escapes.
+    Unescaped(Range<usize>),
+}
+
+/// A value and the bytes it was read from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Json<'a> {
+    node: &'a Node,
+    /// It and what is inside it.
+    nodes: &'a [Node],
+    texts: Texts<'a>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Texts<'a> {
+    whole: &'a str,
+    unescaped: &'a str,
+}
+
+/// The values of a list, or of an object's members.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Items<'a> {
+    nodes: &'a [Node],
+    texts: Texts<'a>,
+}
+
+impl Tree {
+    /// Reads a whole text, in place of what was read before.
+    pub(crate) fn parse<'t>(&'t mut self, text: &'t [u8]) -> Result<Json<'t>, Broken> {
         let whole = core::str::from_utf8(text)
             .map_err(|error| Broken { at: error.valid_up_to(), expected: "UTF-8" })?;
+        self.nodes.clear();
+        self.unescaped.clear();
         let mut json = Skimmer::new(text);
-        let value = Self::read(whole, &mut json)?;
+        self.read(&mut json, Place::Text(0..0))?;
         json.end()?;
-        Ok(value)
+        let items =
+            Items { nodes: &self.nodes, texts: Texts { whole, unescaped: &self.unescaped } };
+        items.first().ok_or(Broken { at: 0, expected: "a value" })
     }
 
     /// The skimmer's limit on nesting is the limit of this recursion.
-    fn read(whole: &'a str, json: &mut Skimmer<'a>) -> Result<Self, Broken> {
+    fn read(&mut self, json: &mut Skimmer<'_>, key: Place) -> Result<(), Broken> {
         let start = json.position();
-        let form = match json.kind()? {
+        let at = self.nodes.len();
+        let kind = json.kind()?;
+        self.nodes.push(Node {
+            raw: start..start,
+            key,
+            form: Form::Null,
+            inside: 0,
+            kept: OnceCell::new(),
+        });
+        let form = match kind {
             Kind::Object => {
-                let mut members = Vec::new();
                 json.enter()?;
                 while let Some(key) = json.next_member()? {
-                    members.push((key.decode(), Self::read(whole, json)?));
+                    let key = self.place(key);
+                    self.read(json, key)?;
                 }
-                Form::Object(members)
+                Form::Object
             }
             Kind::Array => {
-                let mut items = Vec::new();
                 json.enter()?;
                 while json.next_element()? {
-                    items.push(Self::read(whole, json)?);
+                    self.read(json, Place::Text(0..0))?;
                 }
-                Form::List(items)
+                Form::List
             }
-            Kind::String => Form::Text(json.string()?.decode()),
+            Kind::String => {
+                let text = json.string()?;
+                Form::Text(self.place(text))
+            }
             kind => {
                 let span = json.skip()?;
                 match kind {
@@ -68,75 +128,167 @@ impl<'a> Json<'a> {
                 }
             }
         };
-        let raw = whole.get(start..json.offset()).unwrap_or_default();
-        Ok(Self { raw, form, kept: OnceCell::new() })
+        let inside = self.nodes.len() - at - 1;
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.raw.end = json.offset();
+            (node.form, node.inside) = (form, inside);
+        }
+        Ok(())
     }
 
+    fn place(&mut self, text: Text<'_>) -> Place {
+        if text.escapes == Escapes::None {
+            return Place::Text(text.start..text.start + text.raw.len());
+        }
+        let start = self.unescaped.len();
+        text.unescape(&mut self.unescaped);
+        Place::Unescaped(start..self.unescaped.len())
+    }
+}
+
+impl<'a> Texts<'a> {
+    fn at(self, place: &Place) -> &'a str {
+        match place {
+            Place::Text(range) => self.whole.get(range.clone()),
+            Place::Unescaped(range) => self.unescaped.get(range.clone()),
+        }
+        .unwrap_or_default()
+    }
+}
+
+impl<'a> Json<'a> {
     /// As it was written.
-    pub(crate) fn raw(&self) -> &'a str {
-        self.raw
+    pub(crate) fn raw(self) -> &'a str {
+        self.texts.whole.get(self.node.raw.clone()).unwrap_or_default()
     }
 
     /// What a reader makes of the value when its own text will not do, kept for as long as the
     /// value. Made once; whoever asks again gets the same.
-    pub(crate) fn keep(&self, make: impl FnOnce() -> String) -> &str {
-        self.kept.get_or_init(|| make().into_boxed_str())
+    pub(crate) fn keep(self, make: impl FnOnce() -> String) -> &'a str {
+        self.node.kept.get_or_init(|| make().into_boxed_str())
     }
 
-    pub(crate) fn is_null(&self) -> bool {
-        matches!(self.form, Form::Null)
+    pub(crate) fn is_null(self) -> bool {
+        matches!(self.node.form, Form::Null)
     }
 
     /// A string's text, without quotes and escapes.
-    pub(crate) fn text(&self) -> Option<&str> {
-        match &self.form {
-            Form::Text(text) => Some(text),
+    pub(crate) fn text(self) -> Option<&'a str> {
+        match &self.node.form {
+            Form::Text(place) => Some(self.texts.at(place)),
             _ => None,
         }
     }
 
-    pub(crate) fn list(&self) -> Option<&[Self]> {
-        match &self.form {
-            Form::List(items) => Some(items),
-            _ => None,
-        }
+    pub(crate) fn list(self) -> Option<Items<'a>> {
+        matches!(self.node.form, Form::List).then(|| self.items())
     }
 
-    pub(crate) fn members(&self) -> Option<&[(Cow<'a, str>, Self)]> {
-        match &self.form {
-            Form::Object(members) => Some(members),
-            _ => None,
-        }
+    pub(crate) fn members(self) -> Option<Members<'a>> {
+        matches!(self.node.form, Form::Object).then(|| Members(self.items()))
     }
 
-    pub(crate) fn flag(&self) -> Option<bool> {
-        match self.form {
+    /// As the list of it alone.
+    pub(crate) fn alone(self) -> Items<'a> {
+        Items { nodes: self.nodes, texts: self.texts }
+    }
+
+    fn items(self) -> Items<'a> {
+        Items { nodes: self.nodes.get(1..).unwrap_or_default(), texts: self.texts }
+    }
+
+    pub(crate) fn flag(self) -> Option<bool> {
+        match self.node.form {
             Form::Flag(flag) => Some(flag),
             _ => None,
         }
     }
 
     /// A number as it was written.
-    pub(crate) fn number(&self) -> Option<&'a str> {
-        matches!(self.form, Form::Number).then_some(self.raw)
+    pub(crate) fn number(self) -> Option<&'a str> {
+        matches!(self.node.form, Form::Number).then(|| self.raw())
     }
 
     /// A whole number that is not negative. `12.0`, as some write it, is one.
-    pub(crate) fn whole(&self) -> Option<u64> {
+    pub(crate) fn whole(self) -> Option<u64> {
         let digits = self.number()?;
         digits.strip_suffix(".0").unwrap_or(digits).parse().ok()
     }
 
     /// The member of an object; of a repeated one the last. One that is `null` is absent.
-    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
-        let members = self.members()?.iter().rev();
-        let mut found = members.filter(|(name, _)| name == key).map(|(_, value)| value);
-        found.next().filter(|value| !value.is_null())
+    pub(crate) fn get(self, key: &str) -> Option<Self> {
+        let found = self.members()?.iter().filter(|(name, _)| *name == key).last();
+        found.map(|(_, value)| value).filter(|value| !value.is_null())
     }
 
     /// The member at the end of a path of keys.
-    pub(crate) fn at(&self, path: &[&str]) -> Option<&Self> {
+    pub(crate) fn at(self, path: &[&str]) -> Option<Self> {
         path.iter().try_fold(self, |json, key| json.get(key))
+    }
+}
+
+impl<'a> Items<'a> {
+    pub(crate) fn iter(self) -> ItemsIter<'a> {
+        ItemsIter(self)
+    }
+
+    pub(crate) fn first(self) -> Option<Json<'a>> {
+        self.iter().next()
+    }
+
+    pub(crate) fn get(self, at: usize) -> Option<Json<'a>> {
+        self.iter().nth(at)
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    pub(crate) fn len(self) -> usize {
+        self.iter().count()
+    }
+}
+
+impl<'a> IntoIterator for Items<'a> {
+    type Item = Json<'a>;
+    type IntoIter = ItemsIter<'a>;
+
+    fn into_iter(self) -> ItemsIter<'a> {
+        self.iter()
+    }
+}
+
+/// The items still to come.
+#[derive(Debug)]
+pub(crate) struct ItemsIter<'a>(Items<'a>);
+
+impl<'a> Iterator for ItemsIter<'a> {
+    type Item = Json<'a>;
+
+    fn next(&mut self) -> Option<Json<'a>> {
+        let Items { nodes, texts } = self.0;
+        let node = nodes.first()?;
+        let (nodes, rest) = nodes.split_at_checked(node.inside + 1)?;
+        self.0.nodes = rest;
+        Some(Json { node, nodes, texts })
+    }
+}
+
+/// The members of an object: names and values.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Members<'a>(Items<'a>);
+
+impl<'a> Members<'a> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = (&'a str, Json<'a>)> {
+        self.0.iter().map(|json| (json.texts.at(&json.node.key), json))
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn len(self) -> usize {
+        self.0.len()
     }
 }
 
@@ -146,33 +298,49 @@ mod tests {
 
     #[test]
     fn values_keep_their_bytes() {
-        let text = r#" {"a":[1, 2.50e1 ,"x\u00e9\n"],"b":{"k":null,"n":12.0},"a ":true} "#;
-        let json = Json::parse(text.as_bytes()).unwrap();
+        let text = r#" {"a":[1, 2.50e1 ,"x\u00e9\n"],"b":{"k":null,"n":12.0},"a\t":true} "#;
+        let mut tree = Tree::default();
+        let json = tree.parse(text.as_bytes()).unwrap();
         assert_eq!(json.raw(), text.trim());
-        let list = json.get("a").and_then(Json::list).unwrap();
+        let list: Vec<_> = json.get("a").and_then(Json::list).unwrap().iter().collect();
         assert_eq!((list[1].number(), list[1].whole()), (Some("2.50e1"), None));
         assert_eq!((list[2].text(), list[2].raw()), (Some("xé\n"), r#""x\u00e9\n""#));
         assert_eq!(json.at(&["b", "n"]).and_then(Json::whole), Some(12));
         assert!(json.at(&["b", "k"]).is_none());
-        assert_eq!(json.get("a ").and_then(Json::flag), Some(true));
+        assert_eq!(json.get("a\t").and_then(Json::flag), Some(true));
+        assert_eq!(json.members().map(Members::len), Some(3));
+    }
+
+    #[test]
+    fn a_tree_holds_what_was_read_last() {
+        let mut tree = Tree::default();
+        assert_eq!(tree.parse(br#"["\n",[1,2]]"#).unwrap().list().map(Items::len), Some(2));
+        assert!(tree.parse(b"[").is_err());
+        assert_eq!(
+            tree.parse(br#"{"\t":"\n"}"#).unwrap().get("\t").and_then(Json::text),
+            Some("\n")
+        );
     }
 
     #[test]
     fn what_is_made_of_a_value_is_kept_with_it() {
-        let json = Json::parse(b"1").unwrap();
+        let mut tree = Tree::default();
+        let json = tree.parse(b"1").unwrap();
         assert_eq!((json.keep(|| "one".into()), json.keep(|| "two".into())), ("one", "one"));
     }
 
     #[test]
     fn of_a_repeated_member_the_last_counts() {
-        let json = Json::parse(br#"{"a":1,"a":2}"#).unwrap();
+        let mut tree = Tree::default();
+        let json = tree.parse(br#"{"a":1,"a":2}"#).unwrap();
         assert_eq!(json.get("a").and_then(Json::whole), Some(2));
     }
 
     #[test]
     fn what_is_not_json_is_told_where() {
-        assert_eq!(Json::parse(br#"{"a":}"#).unwrap_err().at, 5);
-        assert_eq!(Json::parse(b"1 2").unwrap_err().at, 2);
-        assert!(Json::parse("[".repeat(200).as_bytes()).is_err());
+        let broken = |text: &[u8]| Tree::default().parse(text).unwrap_err().at;
+        assert_eq!(broken(br#"{"a":}"#), 5);
+        assert_eq!(broken(b"1 2"), 2);
+        assert_eq!(broken("[".repeat(200).as_bytes()), 128);
     }
 }

@@ -4,13 +4,13 @@ use crate::json::{Json, List, Object};
 use crate::neutral::Citation;
 
 /// The citations of a text block.
-pub(super) fn read_citations<'a>(list: Option<&'a Json<'a>>) -> Vec<Citation<'a>> {
+pub(super) fn read_citations<'a>(list: Option<Json<'a>>) -> Vec<Citation<'a>> {
     let items = list.and_then(Json::list).unwrap_or_default();
     items.iter().map(read_citation).collect()
 }
 
 /// One citation. Its places are in the document, not in the answer, so they say nothing here.
-pub(super) fn read_citation<'a>(json: &'a Json<'a>) -> Citation<'a> {
+pub(super) fn read_citation<'a>(json: Json<'a>) -> Citation<'a> {
     let text = |key| json.get(key).and_then(Json::text);
     Citation {
         url: text("url").or_else(|| text("source")),
@@ -56,7 +56,7 @@ pub(super) fn write_citation(o: &mut Object<'_>, citation: &Citation<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::object;
+    use crate::json::{Tree, object};
 
     #[test]
     fn citations_there_and_back() {
@@ -67,7 +67,8 @@ mod tests {
         ] {
             let mut out = Vec::new();
             object(&mut out, |o| write_citations(o, core::slice::from_ref(&citation)));
-            let json = Json::parse(&out).unwrap();
+            let mut tree = Tree::default();
+            let json = tree.parse(&out).unwrap();
             assert_eq!(read_citations(json.get("citations")), [citation]);
         }
     }
@@ -76,8 +77,9 @@ mod tests {
     fn a_citation_of_a_document_has_its_title() {
         let json = br#"{"type":"page_location","cited_text":"x","document_index":0,
             "document_title":"D","start_page_number":1,"end_page_number":2}"#;
-        let json = Json::parse(json).unwrap();
+        let mut tree = Tree::default();
+        let json = tree.parse(json).unwrap();
         let expected = Citation { title: Some("D"), cited: Some("x"), ..Citation::default() };
-        assert_eq!(read_citation(&json), expected);
+        assert_eq!(read_citation(json), expected);
     }
 }

@@ -6,12 +6,13 @@
 use pointsman_core::FailureKind;
 
 use crate::dialect::Verdict;
-use crate::json::Json;
+use crate::json::{Json, Tree};
 
 /// What an error body says; `status` is 200 for one inside a stream.
 pub(crate) fn classify(status: u16, body: &[u8]) -> Verdict {
-    let json = Json::parse(body).ok();
-    let error = json.as_ref().map(|body| body.get("error").unwrap_or(body));
+    let mut tree = Tree::default();
+    let json = tree.parse(body).ok();
+    let error = json.map(|body| body.get("error").unwrap_or(body));
     let text = |path: &[&str]| error.and_then(|error| error.at(path)).and_then(Json::text);
     let class = text(&["type"]).unwrap_or_default();
     let status = if (200..300).contains(&status) { status_of(class) } else { status };

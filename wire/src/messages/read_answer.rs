@@ -3,11 +3,11 @@
 use super::finish::read_finish;
 use super::read_content::read_block;
 use super::usage::Counts;
-use crate::json::Json;
+use crate::json::{Items, Json};
 use crate::neutral::{Answer, Choice, Part};
 
 /// Reads the body of an answer; `None` if it is not a message.
-pub(crate) fn read_answer<'a>(body: &'a Json<'a>) -> Option<Answer<'a>> {
+pub(crate) fn read_answer<'a>(body: Json<'a>) -> Option<Answer<'a>> {
     let text = |key| body.get(key).and_then(Json::text);
     let mut counts = Counts::default();
     counts.take(body.get("usage"));
@@ -27,7 +27,7 @@ pub(crate) fn read_answer<'a>(body: &'a Json<'a>) -> Option<Answer<'a>> {
 
 /// Blocks of other kinds come from tools of Anthropic's own, which no request of another protocol
 /// can ask for.
-fn read_parts<'a>(blocks: &'a [Json<'a>]) -> Vec<Part<'a>> {
+fn read_parts<'a>(blocks: Items<'a>) -> Vec<Part<'a>> {
     let read = |block| read_block(block, String::new(), &mut Vec::new()).ok();
     blocks.iter().filter_map(read).collect()
 }

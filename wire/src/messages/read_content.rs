@@ -8,7 +8,7 @@ use crate::neutral::{Cache, Media, Part, Refused, Source, Untranslatable};
 /// Reads the content of a turn or of a tool's result: a text or a list of blocks. What has no
 /// place in other protocols and does not matter much goes to `lost`.
 pub(super) fn read_content<'a>(
-    json: &'a Json<'a>,
+    json: Json<'a>,
     path: &str,
     lost: &mut Vec<String>,
 ) -> Result<Vec<Part<'a>>, Refused> {
@@ -25,7 +25,7 @@ pub(super) fn read_content<'a>(
 
 /// Reads one block.
 pub(super) fn read_block<'a>(
-    json: &'a Json<'a>,
+    json: Json<'a>,
     path: String,
     lost: &mut Vec<String>,
 ) -> Result<Part<'a>, Refused> {

@@ -23,7 +23,7 @@ impl EventReader {
     pub(crate) fn read(
         &mut self,
         _name: &[u8],
-        data: &Json<'_>,
+        data: Json<'_>,
         each: &mut dyn FnMut(&Event<'_>),
     ) -> Result<(), Malformed> {
         match data.get("type").and_then(Json::text).ok_or(Malformed)? {
@@ -53,17 +53,13 @@ impl EventReader {
         each(&Event::End);
     }
 
-    fn start(&mut self, message: &Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
+    fn start(&mut self, message: Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
         self.counts.take(message.get("usage"));
         let text = |key| message.get(key).and_then(Json::text);
         each(&Event::Start { id: text("id"), model: text("model") });
     }
 
-    fn open(
-        &mut self,
-        block: &Json<'_>,
-        each: &mut dyn FnMut(&Event<'_>),
-    ) -> Result<(), Malformed> {
+    fn open(&mut self, block: Json<'_>, each: &mut dyn FnMut(&Event<'_>)) -> Result<(), Malformed> {
         self.close(each);
         let text = |key| block.get(key).and_then(Json::text);
         let kind = match text("type").ok_or(Malformed)? {
@@ -99,7 +95,7 @@ impl EventReader {
         Ok(())
     }
 
-    fn delta(&mut self, delta: &Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
+    fn delta(&mut self, delta: Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
         let text = |key| delta.get(key).and_then(Json::text);
         let found = match text("type").unwrap_or_default() {
             "text_delta" => text("text").map(Delta::Text),
@@ -125,7 +121,7 @@ impl EventReader {
         }
     }
 
-    fn finish(&mut self, data: &Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
+    fn finish(&mut self, data: Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
         self.counts.take(data.get("usage"));
         let text = |key| data.at(&["delta", key]).and_then(Json::text);
         let Some(reason) = text("stop_reason").filter(|_| !self.finished) else { return };

@@ -17,7 +17,7 @@ const ONLY_HERE: [&str; 4] = ["container", "mcp_servers", "inference_geo", "pref
 ///
 /// # Errors
 /// A body that is not what the protocol says, or one that no other protocol can say.
-pub(crate) fn read_request<'a>(body: &'a Json<'a>) -> Result<Request<'a>, Refused> {
+pub(crate) fn read_request<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
     let mut fields = Fields::of(body, "")?;
     let mut lost = Vec::new();
     fields.take("model");
@@ -78,7 +78,7 @@ fn turns<'a>(fields: &mut Fields<'a>, lost: &mut Vec<String>) -> Result<Vec<Turn
     Ok(turns)
 }
 
-fn turn<'a>(json: &'a Json<'a>, path: String, lost: &mut Vec<String>) -> Result<Turn<'a>, Refused> {
+fn turn<'a>(json: Json<'a>, path: String, lost: &mut Vec<String>) -> Result<Turn<'a>, Refused> {
     let mut message = Fields::of(json, path)?;
     let role =
         message.read("role", "`user`, `assistant` or `system`", |role| match role.text()? {
@@ -111,7 +111,7 @@ fn tools<'a>(fields: &mut Fields<'a>, lost: &mut Vec<String>) -> Result<Vec<Tool
     tools.iter().enumerate().map(read).collect()
 }
 
-fn tool<'a>(json: &'a Json<'a>, path: String, lost: &mut Vec<String>) -> Result<Tool<'a>, Refused> {
+fn tool<'a>(json: Json<'a>, path: String, lost: &mut Vec<String>) -> Result<Tool<'a>, Refused> {
     let mut tool = Fields::of(json, path.clone())?;
     if tool.text("type")?.is_some_and(|kind| kind != "custom") {
         let why = "is a tool that only Anthropic's protocol has";

@@ -19,7 +19,7 @@ pub(super) struct Counts {
 
 impl Counts {
     /// Takes the counts of a `usage` object; what it does not name stays as it was.
-    pub(super) fn take(&mut self, usage: Option<&Json<'_>>) {
+    pub(super) fn take(&mut self, usage: Option<Json<'_>>) {
         let Some(usage) = usage else { return };
         let mut set = |field: &mut u64, path: &[&str]| {
             if let Some(count) = usage.at(path).and_then(Json::whole) {
@@ -68,12 +68,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::json::object;
+    use crate::json::{Tree, object};
 
     fn read(texts: &[&str]) -> Option<Usage> {
         let mut counts = Counts::default();
         for text in texts {
-            counts.take(Some(&Json::parse(text.as_bytes()).unwrap()));
+            counts.take(Some(Tree::default().parse(text.as_bytes()).unwrap()));
         }
         counts.usage()
     }
@@ -119,7 +119,8 @@ mod tests {
             };
             let mut out = Vec::new();
             object(&mut out, |o| write_usage(o, Some(usage)));
-            let json = Json::parse(&out).unwrap();
+            let mut tree = Tree::default();
+    let json = tree.parse(&out).unwrap();
             let mut counts = Counts::default();
             counts.take(json.get("usage"));
             prop_assert_eq!(counts.usage(), Some(usage));

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Json, List, Object};
+use crate::json::{List, Object, Tree};
 use crate::neutral::{Cache, Media, Part, Source, Untranslatable};
 
 const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -102,7 +102,8 @@ pub(super) fn write_call(o: &mut Object<'_>, id: &str, name: &str, arguments: &s
     o.text("name", name);
     if arguments.trim().is_empty() {
         o.raw("input", "{}");
-    } else if Json::parse(arguments.as_bytes()).is_ok_and(|json| json.members().is_some()) {
+    } else if Tree::default().parse(arguments.as_bytes()).is_ok_and(|json| json.members().is_some())
+    {
         o.raw("input", arguments);
     } else {
         // What Anthropic asks for in place of arguments that were cut or never were an object.

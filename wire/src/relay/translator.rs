@@ -1,7 +1,7 @@
 //! One stream on its way from the provider's protocol into the client's.
 
 use crate::dialect::Dialect;
-use crate::json::Json;
+use crate::json::Tree;
 use crate::neutral::{Event, Malformed, Stamp};
 use crate::{chat, generate, messages, responses};
 
@@ -10,6 +10,7 @@ use crate::{chat, generate, messages, responses};
 pub(crate) struct Translator {
     reader: Reader,
     writer: Writer,
+    tree: Tree,
 }
 
 #[derive(Debug)]
@@ -46,7 +47,7 @@ impl Translator {
             Dialect::Generate => Writer::Generate(generate::EventWriter::new(stamp, usage_asked)),
             _ => Writer::Nobody,
         };
-        Self { reader, writer }
+        Self { reader, writer, tree: Tree::default() }
     }
 
     /// Takes one event of the provider and appends what the client is to see of it.
@@ -56,20 +57,20 @@ impl Translator {
         data: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), Malformed> {
-        let data = Json::parse(data).map_err(|_| Malformed)?;
-        let Self { reader, writer } = self;
+        let Self { reader, writer, tree } = self;
+        let data = tree.parse(data).map_err(|_| Malformed)?;
         let mut each = |event: &Event<'_>| writer.write(event, out);
         match reader {
-            Reader::Chat(reader) => reader.read(name, &data, &mut each),
-            Reader::Messages(reader) => reader.read(name, &data, &mut each),
-            Reader::Generate(reader) => reader.read(name, &data, &mut each),
+            Reader::Chat(reader) => reader.read(name, data, &mut each),
+            Reader::Messages(reader) => reader.read(name, data, &mut each),
+            Reader::Generate(reader) => reader.read(name, data, &mut each),
             Reader::Nobody => Err(Malformed),
         }
     }
 
     /// The provider's stream is over.
     pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
-        let Self { reader, writer } = self;
+        let Self { reader, writer, .. } = self;
         let mut each = |event: &Event<'_>| writer.write(event, out);
         match reader {
             Reader::Chat(reader) => reader.end(&mut each),

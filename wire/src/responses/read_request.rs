@@ -37,7 +37,7 @@ const LOGPROBS: &str = "message.output_text.logprobs";
 ///
 /// # Errors
 /// The body is at fault, or says what no other protocol can.
-pub(crate) fn read_request<'a>(body: &'a Json<'a>) -> Result<Request<'a>, Refused> {
+pub(crate) fn read_request<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
     let mut top = Fields::of(body, "")?;
     let mut request = Request::default();
     refuse_own(&mut top)?;

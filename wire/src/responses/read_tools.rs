@@ -46,7 +46,7 @@ fn read_tool<'a>(mut tool: Fields<'a>, lost: &mut Vec<String>) -> Result<Tool<'a
     Ok(read)
 }
 
-fn read_choice<'a>(choice: &'a Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+fn read_choice<'a>(choice: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
     if let Some(word) = choice.text() {
         request.tool_choice = Some(read_mode(word, "tool_choice")?);
         return Ok(());

@@ -1,14 +1,15 @@
 use pointsman_core::Usage;
 
 use super::super::{read_answer, write_answer};
-use crate::json::Json;
+use crate::json::Tree;
 use crate::neutral::{Answer, Choice, Citation, Finish, Logprob, Part, Stamp};
 
 const STAMP: Stamp = Stamp { nonce: 0xab, created: 1_700_000_000 };
 
 fn with<R>(body: &str, check: impl FnOnce(Option<Answer<'_>>) -> R) -> R {
-    let json = Json::parse(body.as_bytes()).unwrap();
-    check(read_answer(&json))
+    let mut tree = Tree::default();
+    let json = tree.parse(body.as_bytes()).unwrap();
+    check(read_answer(json))
 }
 
 fn write(answer: &Answer<'_>) -> String {

@@ -2,7 +2,7 @@ use pointsman_core::Usage;
 use proptest::prelude::*;
 
 use super::super::{EventReader, EventWriter};
-use crate::json::Json;
+use crate::json::Tree;
 use crate::neutral::{Block, Citation, Delta, Event, Finish, Logprob, Malformed, Stamp};
 use crate::sse::{Event as Frame, Frames};
 
@@ -14,8 +14,9 @@ fn read(chunks: &[&str]) -> Result<Vec<String>, Malformed> {
     let mut reader = EventReader::default();
     let mut seen = Vec::new();
     for chunk in chunks {
-        let json = Json::parse(chunk.as_bytes()).unwrap();
-        reader.read(b"", &json, &mut |event| seen.push(format!("{event:?}")))?;
+        let mut tree = Tree::default();
+        let json = tree.parse(chunk.as_bytes()).unwrap();
+        reader.read(b"", json, &mut |event| seen.push(format!("{event:?}")))?;
     }
     reader.end(&mut |event| seen.push(format!("{event:?}")));
     Ok(seen)
@@ -311,8 +312,8 @@ fn read_stream(stream: &[u8], cut: usize) -> Vec<String> {
             let mut scratch = Vec::new();
             let data = Frame::read(frame, &mut scratch).data.unwrap();
             let mut each = |event: &Event<'_>| seen.push(format!("{event:?}"));
-            match Json::parse(data) {
-                Ok(json) => reader.read(b"", &json, &mut each).unwrap(),
+            match Tree::default().parse(data) {
+                Ok(json) => reader.read(b"", json, &mut each).unwrap(),
                 Err(_) => reader.end(&mut each),
             }
             rest = &rest[taken..];

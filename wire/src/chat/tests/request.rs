@@ -1,5 +1,5 @@
 use super::super::{read_request, write_request};
-use crate::json::Json;
+use crate::json::Tree;
 use crate::neutral::{
     Cache, Effort, Format, Media, Part, Refused, Request, Role, Sampling, Source, Thinking,
     ToolChoice, Turn, WriteFor, Written,
@@ -16,8 +16,9 @@ pub(super) fn write(request: &Request<'_>) -> (String, Vec<String>) {
 
 /// What is read of a body, given to `check`.
 pub(super) fn with<R>(body: &str, check: impl FnOnce(Request<'_>) -> R) -> R {
-    let json = Json::parse(body.as_bytes()).unwrap();
-    check(read_request(&json).unwrap())
+    let mut tree = Tree::default();
+    let json = tree.parse(body.as_bytes()).unwrap();
+    check(read_request(json).unwrap())
 }
 
 pub(super) fn said(members: &str) -> String {
@@ -26,8 +27,9 @@ pub(super) fn said(members: &str) -> String {
 
 /// Why a body cannot be read: the path, and what is the matter.
 fn refused(body: &str) -> (String, String) {
-    let json = Json::parse(body.as_bytes()).unwrap();
-    match read_request(&json).unwrap_err() {
+    let mut tree = Tree::default();
+    let json = tree.parse(body.as_bytes()).unwrap();
+    match read_request(json).unwrap_err() {
         Refused::Fault(fault) => (fault.path().unwrap_or_default().into(), fault.to_string()),
         Refused::Untranslatable(why) => (why.path, why.why.into()),
     }

@@ -1,7 +1,7 @@
 //! Transcripts from Gemini's protocol to Anthropic's and the other way.
 
 use crate::golden::{check, each_event, pretty, read};
-use crate::json::Json;
+use crate::json::Tree;
 use crate::neutral::{Stamp, WriteFor, Written};
 use crate::{generate, messages};
 
@@ -17,16 +17,18 @@ fn told(written: &Written) -> Vec<u8> {
 fn requests() {
     let target = |model| WriteFor { model, ..WriteFor::default() };
     let body = read("generate/agent.request.json");
-    let json = Json::parse(&body).unwrap();
-    let request = generate::read_request(&json).unwrap();
+    let mut tree = Tree::default();
+    let json = tree.parse(&body).unwrap();
+    let request = generate::read_request(json).unwrap();
     let to_claude = messages::write_request(&request, &target("claude-opus-4-5")).unwrap();
     check("generate/agent.request.messages", &told(&to_claude));
     let back = generate::write_request(&request, &target("gemini-3-pro")).unwrap();
     check("generate/agent.request.generate", &told(&back));
 
     let body = read("messages/agent.request.json");
-    let json = Json::parse(&body).unwrap();
-    let request = messages::read_request(&json).unwrap();
+    let mut tree = Tree::default();
+    let json = tree.parse(&body).unwrap();
+    let request = messages::read_request(json).unwrap();
     let to_gemini = generate::write_request(&request, &target("gemini-3-pro")).unwrap();
     check("messages/agent.request.generate", &told(&to_gemini));
 }
@@ -34,14 +36,16 @@ fn requests() {
 #[test]
 fn answers() {
     let body = read("generate/agent.answer.json");
-    let json = Json::parse(&body).unwrap();
-    let answer = generate::read_answer(&json).unwrap();
+    let mut tree = Tree::default();
+    let json = tree.parse(&body).unwrap();
+    let answer = generate::read_answer(json).unwrap();
     check("generate/agent.answer.messages", &pretty(&messages::write_answer(&answer, STAMP)));
     check("generate/agent.answer.generate", &pretty(&generate::write_answer(&answer, STAMP)));
 
     let body = read("messages/agent.answer.json");
-    let json = Json::parse(&body).unwrap();
-    let answer = messages::read_answer(&json).unwrap();
+    let mut tree = Tree::default();
+    let json = tree.parse(&body).unwrap();
+    let answer = messages::read_answer(json).unwrap();
     check("messages/agent.answer.generate", &pretty(&generate::write_answer(&answer, STAMP)));
 }
 

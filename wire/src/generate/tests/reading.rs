@@ -1,7 +1,7 @@
 //! Requests and answers of Gemini's clients and servers.
 
 use crate::generate::{read_answer, read_request};
-use crate::json::Json;
+use crate::json::Tree;
 use crate::neutral::{
     Effort, Finish, Format, Media, Part, Refused, Request, Role, Source, Thinking, ToolChoice,
 };
@@ -9,12 +9,12 @@ use crate::neutral::{
 /// A request with these members beside its contents.
 fn with<T>(members: &str, look: impl FnOnce(Result<Request<'_>, Refused>) -> T) -> T {
     let body = format!(r#"{{"contents":[{{"parts":[{{"text":"x"}}]}}],{members}}}"#);
-    look(read_request(&Json::parse(body.as_bytes()).unwrap()))
+    look(read_request(Tree::default().parse(body.as_bytes()).unwrap()))
 }
 
 fn parts<T>(parts: &str, look: impl FnOnce(Result<Request<'_>, Refused>) -> T) -> T {
     let body = format!(r#"{{"contents":[{{"role":"user","parts":[{parts}]}}]}}"#);
-    look(read_request(&Json::parse(body.as_bytes()).unwrap()))
+    look(read_request(Tree::default().parse(body.as_bytes()).unwrap()))
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn faults_are_told_with_their_place() {
              `HIGH` or `XHIGH`",
         ),
     ] {
-        match read_request(&Json::parse(body.as_bytes()).unwrap()) {
+        match read_request(Tree::default().parse(body.as_bytes()).unwrap()) {
             Err(Refused::Fault(fault)) => assert_eq!(fault.to_string(), expected),
             other => panic!("{body}: {other:?}"),
         }
@@ -113,8 +113,9 @@ fn results_are_matched_with_calls_by_name_and_order() {
         {"role":"function","parts":[{"functionResponse":{"name":"f","response":{"result":"one"}}},
             {"functionResponse":{"name":"f","response":{"error":"no"}}},
             {"functionResponse":{"name":"g","id":"own","response":{"x":1,"y":2}}}]}]}"#;
-    let json = Json::parse(body).unwrap();
-    let request = read_request(&json).unwrap();
+    let mut tree = Tree::default();
+    let json = tree.parse(body).unwrap();
+    let request = read_request(json).unwrap();
     let result = |id, name, text, failed| Part::ToolResult {
         id,
         name: Some(name),
@@ -209,8 +210,9 @@ fn an_answer_of_calls_ended_for_them() {
     let body = br#"{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"f",
         "args":{"a": 1.0}},"thoughtSignature":"sig"}]},"finishReason":"STOP"}],
         "responseId":"r","modelVersion":"gemini-3"}"#;
-    let json = Json::parse(body).unwrap();
-    let answer = read_answer(&json).unwrap();
+    let mut tree = Tree::default();
+    let json = tree.parse(body).unwrap();
+    let answer = read_answer(json).unwrap();
     let call = Part::ToolCall {
         id: "call_r_0_1",
         name: "f",
@@ -220,5 +222,5 @@ fn an_answer_of_calls_ended_for_them() {
     };
     assert_eq!(answer.choices[0].parts, [call]);
     assert_eq!(answer.choices[0].finish, Some(Finish::ToolCalls));
-    assert_eq!(read_answer(&Json::parse(b"{}").unwrap()), None);
+    assert_eq!(read_answer(Tree::default().parse(b"{}").unwrap()), None);
 }

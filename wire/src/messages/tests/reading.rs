@@ -1,6 +1,6 @@
 //! Requests and answers of Anthropic's clients and servers.
 
-use crate::json::Json;
+use crate::json::Tree;
 use crate::messages::{read_answer, read_request};
 use crate::neutral::{Effort, Finish, Part, Refused, Thinking};
 
@@ -12,18 +12,18 @@ fn with<T>(
     let body = format!(
         r#"{{"model":"m","max_tokens":9,"messages":[{{"role":"user","content":"x"}}],{members}}}"#
     );
-    look(read_request(&Json::parse(body.as_bytes()).unwrap()))
+    look(read_request(Tree::default().parse(body.as_bytes()).unwrap()))
 }
 
 fn content(blocks: &str) -> Result<Vec<String>, Refused> {
     let body = format!(
         r#"{{"model":"m","max_tokens":9,"messages":[{{"role":"user","content":[{blocks}]}}]}}"#
     );
-    read_request(&Json::parse(body.as_bytes()).unwrap()).map(|request| request.lost)
+    read_request(Tree::default().parse(body.as_bytes()).unwrap()).map(|request| request.lost)
 }
 
 fn fault(body: &str) -> String {
-    match read_request(&Json::parse(body.as_bytes()).unwrap()).unwrap_err() {
+    match read_request(Tree::default().parse(body.as_bytes()).unwrap()).unwrap_err() {
         Refused::Fault(fault) => fault.to_string(),
         Refused::Untranslatable(why) => panic!("{why:?}"),
     }
@@ -163,8 +163,9 @@ fn an_answer_is_read_without_what_came_of_the_providers_own_tools() {
         {"type":"server_tool_use","id":"s","name":"web_search","input":{}},
         {"type":"text","text":"Hi","citations":null}],"stop_reason":"end_turn",
         "stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":4}}"#;
-    let json = Json::parse(body).unwrap();
-    let answer = read_answer(&json).unwrap();
+    let mut tree = Tree::default();
+    let json = tree.parse(body).unwrap();
+    let answer = read_answer(json).unwrap();
     assert_eq!(answer.choices[0].parts, [Part::text("Hi")]);
     assert_eq!(answer.choices[0].finish, Some(Finish::Complete));
     assert_eq!((answer.id, answer.model), (Some("msg_1"), Some("claude")));
@@ -173,6 +174,6 @@ fn an_answer_is_read_without_what_came_of_the_providers_own_tools() {
 #[test]
 fn what_is_no_message_is_no_answer() {
     for body in ["{}", "[]", r#"{"content":"x"}"#, r#"{"type":"error","error":{}}"#] {
-        assert_eq!(read_answer(&Json::parse(body.as_bytes()).unwrap()), None, "{body}");
+        assert_eq!(read_answer(Tree::default().parse(body.as_bytes()).unwrap()), None, "{body}");
     }
 }

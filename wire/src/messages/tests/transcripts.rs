@@ -2,7 +2,7 @@
 
 use super::streams;
 use crate::golden::{check, pretty, read};
-use crate::json::Json;
+use crate::json::Tree;
 use crate::messages::{read_answer, read_request, write_answer, write_request};
 use crate::neutral::{Stamp, WriteFor};
 
@@ -12,8 +12,9 @@ fn requests() {
         [("conversation", "claude-sonnet-4-5"), ("agent", "claude-opus-4-7"), ("old", "claude-3-5")]
     {
         let body = read(&format!("messages/{name}.request.json"));
-        let json = Json::parse(&body).unwrap();
-        let request = read_request(&json).unwrap();
+        let mut tree = Tree::default();
+        let json = tree.parse(&body).unwrap();
+        let request = read_request(json).unwrap();
         let target = WriteFor { model, ..WriteFor::default() };
         let written = write_request(&request, &target).unwrap();
         let mut found = pretty(&written.body);
@@ -25,8 +26,9 @@ fn requests() {
 #[test]
 fn answers() {
     let body = read("messages/agent.answer.json");
-    let json = Json::parse(&body).unwrap();
-    let written = write_answer(&read_answer(&json).unwrap(), Stamp { nonce: 1, created: 2 });
+    let mut tree = Tree::default();
+    let json = tree.parse(&body).unwrap();
+    let written = write_answer(&read_answer(json).unwrap(), Stamp { nonce: 1, created: 2 });
     check("messages/agent.answer.out", &pretty(&written));
 }
 

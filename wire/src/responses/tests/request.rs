@@ -1,13 +1,14 @@
 use super::super::read_request;
-use crate::json::Json;
+use crate::json::Tree;
 use crate::neutral::{
     Effort, Format, Media, Part, Refused, Request, Role, Source, Thinking, ToolChoice, WriteFor,
 };
 
 /// What is read of a body, given to `check`.
 fn with<R>(body: &str, check: impl FnOnce(Request<'_>) -> R) -> R {
-    let json = Json::parse(body.as_bytes()).unwrap();
-    check(read_request(&json).unwrap())
+    let mut tree = Tree::default();
+    let json = tree.parse(body.as_bytes()).unwrap();
+    check(read_request(json).unwrap())
 }
 
 fn said(members: &str) -> String {
@@ -20,8 +21,9 @@ fn items(items: &str) -> String {
 
 /// Why a body cannot be read: the path, and what is the matter.
 fn refused(body: &str) -> (String, String) {
-    let json = Json::parse(body.as_bytes()).unwrap();
-    match read_request(&json).unwrap_err() {
+    let mut tree = Tree::default();
+    let json = tree.parse(body.as_bytes()).unwrap();
+    match read_request(json).unwrap_err() {
         Refused::Fault(fault) => (fault.path().unwrap_or_default().into(), fault.to_string()),
         Refused::Untranslatable(why) => (why.path, why.why.into()),
     }

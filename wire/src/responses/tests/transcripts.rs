@@ -4,7 +4,7 @@
 use super::super::{EventWriter, read_request, write_answer};
 use crate::chat;
 use crate::golden::{check, pretty, read};
-use crate::json::Json;
+use crate::json::Tree;
 use crate::neutral::{Stamp, WriteFor};
 
 const STAMP: Stamp = Stamp { nonce: 1, created: 2 };
@@ -12,9 +12,10 @@ const STAMP: Stamp = Stamp { nonce: 1, created: 2 };
 #[test]
 fn a_request() {
     let body = read("responses/agent.request.json");
-    let json = Json::parse(&body).unwrap();
+    let mut tree = Tree::default();
+    let json = tree.parse(&body).unwrap();
     let target = WriteFor { model: "gpt-5", max_output_default: None, openai: true };
-    let written = chat::write_request(&read_request(&json).unwrap(), &target).unwrap();
+    let written = chat::write_request(&read_request(json).unwrap(), &target).unwrap();
     let mut found = pretty(&written.body);
     written.lost.iter().for_each(|path| found.extend(format!("lost: {path}\n").bytes()));
     check("responses/agent.request.out", &found);
@@ -23,8 +24,9 @@ fn a_request() {
 #[test]
 fn an_answer() {
     let body = read("chat/agent.answer.json");
-    let json = Json::parse(&body).unwrap();
-    let written = write_answer(&chat::read_answer(&json).unwrap(), STAMP);
+    let mut tree = Tree::default();
+    let json = tree.parse(&body).unwrap();
+    let written = write_answer(&chat::read_answer(json).unwrap(), STAMP);
     check("responses/agent.answer.out", &pretty(&written));
 }
 
