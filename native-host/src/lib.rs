@@ -22,6 +22,7 @@ mod drive;
 mod exits;
 mod explanation;
 mod gateway;
+mod gunzip;
 mod intake;
 mod journal;
 mod keys;

@@ -131,8 +131,10 @@ pub(crate) fn request(head: &RequestHead, body: Vec<u8>) -> Result<Request<OutBo
 }
 
 fn write_headers(into: &mut HeaderMap, headers: &[pointsman_wire::Header]) -> Result<(), String> {
-    into.reserve(headers.len() + 2);
+    into.reserve(headers.len() + 3);
     into.insert(http::header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
+    // Answers are read as they pass by, and many are streams.
+    into.insert(http::header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     for header in headers {
         let bad = |_| format!("the header `{}` cannot be sent", header.name);
         let name = HeaderName::try_from(header.name.as_str()).map_err(|_| bad(()))?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 
+use crate::gunzip::Gunzip;
 use crate::mock::{Played, Player};
 use crate::pool::{Lease, describe};
 
@@ -22,6 +23,8 @@ pub(crate) enum Source {
         body: Incoming,
         /// The connection, until the body has ended.
         lease: Option<Lease>,
+        /// What undoes its compression.
+        gunzip: Option<Box<Gunzip>>,
     },
     /// The practice line.
     Practice(Player),
@@ -31,28 +34,23 @@ impl Source {
     /// The next piece; `None` at the end. An error, in words, if the connection broke.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, String> {
         match self {
-            Self::Http { body, lease } => loop {
-                let frame = std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
-                match frame {
-                    Some(Ok(frame)) => match frame.into_data() {
-                        Ok(data) if data.is_empty() => {}
-                        Ok(data) => return Ok(Some(data)),
-                        // Trailers say nothing that matters here.
-                        Err(_) => {}
-                    },
-                    Some(Err(error)) => return Err(describe(&error)),
-                    None => {
-                        if let Some(lease) = lease.take() {
-                            lease.finish();
-                        }
-                        return Ok(None);
-                    }
+            Self::Http { body, lease, gunzip: None } => received(body, lease).await,
+            Self::Http { body, lease, gunzip: Some(gunzip) } => loop {
+                if let Some(piece) = gunzip.next()? {
+                    return Ok(Some(piece));
+                }
+                match received(body, lease).await? {
+                    Some(piece) => gunzip.feed(piece),
+                    None => return gunzip.end(),
                 }
             },
-            Self::Practice(player) => match player.next().await {
-                Played::Bytes(bytes) => Ok(Some(bytes)),
-                Played::End | Played::Head { .. } => Ok(None),
-                Played::Reset => Err("the practice line was reset".into()),
+            Self::Practice(player) => loop {
+                match player.next().await {
+                    Played::Bytes(bytes) => return Ok(Some(bytes)),
+                    Played::Told(_) => {}
+                    Played::End | Played::Head { .. } => return Ok(None),
+                    Played::Reset => return Err("the practice line was reset".into()),
+                }
             },
         }
     }
@@ -82,6 +80,28 @@ impl Source {
         };
         if !ended {
             tokio::spawn(async move { tokio::time::timeout(CLOSING, self.next()).await });
+        }
+    }
+}
+
+/// The next piece as it came; the connection is free again at the end.
+async fn received(body: &mut Incoming, lease: &mut Option<Lease>) -> Result<Option<Bytes>, String> {
+    loop {
+        let frame = std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
+        match frame {
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(data) if data.is_empty() => {}
+                Ok(data) => return Ok(Some(data)),
+                // Trailers say nothing that matters here.
+                Err(_) => {}
+            },
+            Some(Err(error)) => return Err(describe(&error)),
+            None => {
+                if let Some(lease) = lease.take() {
+                    lease.finish();
+                }
+                return Ok(None);
+            }
         }
     }
 }

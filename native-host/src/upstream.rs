@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use opentelemetry::trace::SpanContext;
 use pointsman_core::{Attempt, Clocks, Failure, FailureKind, QuotaFacts, Timestamp, Usage};
@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout};
 use crate::attempt::Outgoing;
 use crate::clock::Clock;
 use crate::gateway::Gateway;
+use crate::gunzip::Gunzip;
 use crate::line::{self, Route};
 use crate::pool::Pool;
 use crate::room::Held;
@@ -209,7 +210,9 @@ async fn call(
     let headers = head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
     let headers = AnswerHeaders::read(headers, clock.now());
     let content_type = head.headers.get(CONTENT_TYPE).cloned();
-    let source = Source::Http { body, lease: Some(lease) };
+    let gunzip = Gunzip::of(head.headers.get(CONTENT_ENCODING));
+    let gunzip = gunzip.map_err(|detail| Failed::new(FailureKind::Server, detail))?;
+    let source = Source::Http { body, lease: Some(lease), gunzip };
     let (status, expected) = (head.status.as_u16(), prepared.expected);
     Ok(Reply { status, headers, source, expected, content_type })
 }

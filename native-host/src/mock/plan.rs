@@ -28,10 +28,10 @@ pub(crate) fn refuse(family: Family, trouble: &Trouble) -> VecDeque<Step> {
 fn good(answer: &Answer, question: &Question, voice: &Voice) -> Vec<Step> {
     let headers = quota_headers(question.family, answer.quota.as_ref());
     match question.render(answer, voice) {
-        Rendition::Whole { content_type, body, tokens } => {
+        Rendition::Whole { content_type, body, tokens, spent } => {
             let pace = Pace::of(answer, tokens);
             let head = head(200, content_type, headers);
-            vec![Step::At(pace.end), head, Step::Bytes(body), Step::End]
+            vec![Step::At(pace.end), head, Step::Bytes(body), Step::Told(spent), Step::End]
         }
         Rendition::Stream { content_type, frames } => {
             let pace = Pace::of(answer, frames.tokens.len() as u64);
@@ -40,7 +40,8 @@ fn good(answer: &Answer, question: &Question, voice: &Voice) -> Vec<Step> {
             steps.insert(if answer.preamble { 2 } else { 0 }, Step::At(pace.first));
             spoken(&mut steps, frames.tokens, pace.first, pace.per_token);
             steps.push(Step::At(pace.end));
-            steps.extend([Step::Bytes(frames.closing), Step::Bytes(frames.end), Step::End]);
+            steps.extend([Step::Bytes(frames.closing), Step::Told(frames.spent)]);
+            steps.extend([Step::Bytes(frames.end), Step::End]);
             steps
         }
     }
@@ -139,7 +140,7 @@ fn broken(fault: &Fault, question: &Question, voice: &Voice) -> Vec<Step> {
     let output_tokens = Some(fault.output_tokens.unwrap_or(60));
     let answer = Answer { output_tokens, ..Answer::default() };
     match question.render(&answer, voice) {
-        Rendition::Whole { content_type, body, tokens } => {
+        Rendition::Whole { content_type, body, tokens, .. } => {
             let at = fault.at_token.unwrap_or(if fault.no_end { u64::MAX } else { 0 }).min(tokens);
             let share = body.len() as u64 * at / tokens.max(1);
             let share = usize::try_from(share).unwrap_or(0).min(body.len().saturating_sub(1));
@@ -191,7 +192,8 @@ fn ending(steps: &mut Vec<Step>, fault: &Fault, question: &Question, rest: Frame
             // One bad chunk; the rest follows as if nothing had happened.
             steps.push(Step::Bytes(question.garbled_frame()));
             steps.extend(rest.tokens.into_iter().map(Step::Bytes));
-            steps.extend([Step::Bytes(rest.closing), Step::Bytes(rest.end), Step::End]);
+            steps.extend([Step::Bytes(rest.closing), Step::Told(rest.spent)]);
+            steps.extend([Step::Bytes(rest.end), Step::End]);
         }
         (Some(FaultKind::Drip), _) => {
             let next = rest.tokens.into_iter().next().unwrap_or(rest.closing);
@@ -208,7 +210,7 @@ fn ending(steps: &mut Vec<Step>, fault: &Fault, question: &Question, rest: Frame
         }
         (None, None) if fault.no_end && stream => {
             // All there is to say, but the connection stays open and silent.
-            steps.extend([Step::Bytes(rest.closing), Step::Hang]);
+            steps.extend([Step::Bytes(rest.closing), Step::Told(rest.spent), Step::Hang]);
         }
         (Some(FaultKind::Cut) | None, _) => steps.push(Step::End),
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::speech::Spent;
 use super::trouble::Headers;
 
 /// What happens next on the connection.
@@ -21,6 +22,8 @@ pub(crate) enum Step {
     Drip(Bytes, Duration),
     /// This many bytes of nothing in particular.
     Fill(u64),
+    /// All that was said and used has been told.
+    Told(Option<Spent>),
     /// The body ends as it should.
     End,
     /// The connection is torn down.
@@ -36,13 +39,15 @@ pub(crate) struct Player {
     start: Instant,
 }
 
-/// A step that shows on the connection.
+/// A step that shows on the connection, or to whoever counts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Played {
     /// The status line and the headers.
     Head { status: u16, headers: Headers },
     /// A piece of the body.
     Bytes(Bytes),
+    /// All that was said and used has been told.
+    Told(Option<Spent>),
     /// The body has ended.
     End,
     /// The connection is torn down.
@@ -81,7 +86,7 @@ impl Player {
                 }
                 Some(Step::End) | None => return Played::End,
                 Some(Step::Reset) => return Played::Reset,
-                Some(Step::Head { .. } | Step::Bytes(_)) => return self.shown(),
+                Some(Step::Head { .. } | Step::Bytes(_) | Step::Told(_)) => return self.shown(),
             }
         }
     }
@@ -90,6 +95,7 @@ impl Player {
         match self.steps.pop_front() {
             Some(Step::Head { status, headers }) => Played::Head { status, headers },
             Some(Step::Bytes(bytes)) => Played::Bytes(bytes),
+            Some(Step::Told(spent)) => Played::Told(spent),
             _ => Played::End,
         }
     }

@@ -22,7 +22,7 @@ pub(crate) use route::Route;
 
 use super::ask::Ask;
 use super::script::{Answer, Quota};
-use super::speech::{Speech, Voice};
+use super::speech::{Speech, Spent, Voice};
 use super::trouble::{Headers, Trouble};
 
 /// What is asked for at a path.
@@ -77,7 +77,7 @@ pub(crate) struct Question {
 #[derive(Debug)]
 pub(crate) enum Rendition {
     /// One body, worth this many tokens.
-    Whole { content_type: &'static str, body: Bytes, tokens: u64 },
+    Whole { content_type: &'static str, body: Bytes, tokens: u64, spent: Option<Spent> },
     /// A stream.
     Stream { content_type: &'static str, frames: Frames },
 }
@@ -93,6 +93,8 @@ pub(crate) struct Frames {
     pub(crate) closing: Bytes,
     /// The terminal event.
     pub(crate) end: Bytes,
+    /// What these say was used, if they do.
+    pub(crate) spent: Option<Spent>,
 }
 
 pub(crate) const JSON: &str = "application/json";
@@ -152,7 +154,7 @@ impl Question {
     pub(crate) fn render(&self, answer: &Answer, voice: &Voice) -> Rendition {
         if let Door::Other(kind) = self.door {
             let (content_type, body) = other::render(kind, &self.form, &self.ask, voice);
-            return Rendition::Whole { content_type, body, tokens: 1 };
+            return Rendition::Whole { content_type, body, tokens: 1, spent: None };
         }
         let speech = Speech::new(answer, &self.ask, voice);
         if self.ask.stream {
@@ -168,7 +170,8 @@ impl Question {
             Door::Converse | Door::Other(_) => bedrock::whole(&speech),
         };
         let tokens = speech.usage.map_or(1, |usage| usage.output).max(1);
-        Rendition::Whole { content_type: JSON, body: body.to_string().into(), tokens }
+        let (body, spent) = (body.to_string().into(), speech.usage);
+        Rendition::Whole { content_type: JSON, body, tokens, spent }
     }
 
     fn frames(&self, speech: &Speech) -> Frames {
@@ -198,7 +201,7 @@ impl Question {
             Door::Responses if said => responses::failed(&self.ask.model, trouble),
             Door::Responses => responses::error(trouble),
             Door::Converse => {
-                event_stream::exception(bedrock::exception(trouble), &trouble.message)
+                event_stream::exception(bedrock::exception(trouble), &trouble.message())
             }
             Door::Gemini(Framing::Array) if said => {
                 format!(",\r\n{}\n", self.family.body(trouble)).into()

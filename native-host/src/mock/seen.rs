@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::script::{Fault, FaultKind, Script, Turn};
+use super::speech::Spent;
 
 /// The script in force and the counts since it was put in force.
 #[derive(Debug)]
@@ -35,12 +36,27 @@ pub(crate) struct Seen {
     pub(crate) in_flight: u64,
     /// Requests whose client left before the end.
     pub(crate) aborted: u64,
+    /// Answers told to their last word, and the tokens that those said they used.
+    pub(crate) told: u64,
+    pub(crate) input_tokens: u64,
+    pub(crate) output_tokens: u64,
     /// Connections open now.
     pub(crate) connections: u64,
     /// The model of the last request.
     pub(crate) last_model: Option<String>,
     /// The key of the last request, as it came.
     pub(crate) last_authorization: Option<String>,
+}
+
+impl Seen {
+    /// An answer has been told to its last word.
+    pub(crate) fn count(&mut self, spent: Option<Spent>) {
+        self.told += 1;
+        if let Some(spent) = spent {
+            self.input_tokens += spent.input;
+            self.output_tokens += spent.output;
+        }
+    }
 }
 
 impl Stage {

@@ -22,7 +22,7 @@ use super::play::{Played, Player};
 use super::protocol::{JSON, Question, Route};
 use super::script::Script;
 use super::seen::Stage;
-use super::speech::Voice;
+use super::speech::{Spent, Voice};
 use super::trouble::Headers;
 use crate::body::{Cut, OutBody, Piece};
 use crate::intake;
@@ -199,13 +199,19 @@ async fn answer(
     let performance = perform(player, sender, Arc::clone(socket));
     let state = Arc::clone(state);
     tokio::spawn(async move {
-        let end = performance.await;
+        let (end, told) = performance.await;
         let mut stage = state.stage();
         stage.seen.in_flight -= 1;
         stage.seen.aborted += u64::from(end == End::ClientLeft);
+        if let Some(spent) = told {
+            stage.seen.count(spent);
+        }
     });
     receiver.await.map_err(|_| Cut)
 }
+
+/// What an answer that was told to its last word used, if it said so.
+type Told = Option<Option<Spent>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
@@ -218,47 +224,51 @@ async fn perform(
     mut player: Player,
     mut head: oneshot::Sender<Response<OutBody>>,
     socket: Arc<Socket>,
-) -> End {
+) -> (End, Told) {
+    let mut told = None;
     let played = tokio::select! {
         played = player.next() => played,
-        () = head.closed() => return End::ClientLeft,
+        () = head.closed() => return (End::ClientLeft, told),
     };
     let Played::Head { status, headers } = played else {
         make_reset(&socket);
-        return End::Played;
+        return (End::Played, told);
     };
     let (pieces, body) = OutBody::pieces();
     if head.send(response(status, headers, body)).is_err() {
-        return End::ClientLeft;
+        return (End::ClientLeft, told);
     }
     loop {
         let played = tokio::select! {
             played = player.next() => played,
-            () = pieces.closed() => return End::ClientLeft,
+            () = pieces.closed() => return (End::ClientLeft, told),
         };
         match played {
             Played::Bytes(bytes) => {
                 if pieces.send(Piece::More(bytes)).await.is_err() {
-                    return End::ClientLeft;
+                    return (End::ClientLeft, told);
                 }
             }
+            Played::Told(spent) => told = Some(spent),
             Played::Head { .. } => {}
             Played::End => {
                 // Whoever has left by now has had all of it.
                 let _ = pieces.send(Piece::Last(Bytes::new())).await;
-                return End::Played;
+                return (End::Played, told);
             }
-            Played::Reset => return reset(pieces, &socket).await,
+            Played::Reset => {
+                reset(pieces, &socket).await;
+                return (End::Played, told);
+            }
         }
     }
 }
 
-async fn reset(pieces: mpsc::Sender<Piece>, socket: &Socket) -> End {
+async fn reset(pieces: mpsc::Sender<Piece>, socket: &Socket) {
     // What was sent before must leave first, or the reset would swallow it.
     let _ = pieces.reserve_many(pieces.max_capacity()).await;
     tokio::time::sleep(Duration::from_millis(5)).await;
     make_reset(socket);
-    End::Played
 }
 
 fn response(status: u16, headers: Headers, body: OutBody) -> Response<OutBody> {

@@ -11,25 +11,31 @@ pub(crate) struct Trouble {
     /// In OpenAI's words if the script says one; other protocols have their own for the well-known
     /// ones.
     pub(crate) code: Option<String>,
-    pub(crate) message: String,
+    /// If the script says one.
+    pub(crate) message: Option<String>,
     pub(crate) retry_after: Option<Duration>,
 }
 
 impl Trouble {
     /// The failure a fault tells of.
     pub(crate) fn of(fault: &Fault, status: u16) -> Self {
-        let message = fault.message.clone();
         Self {
             status,
             code: fault.code.clone(),
-            message: message.unwrap_or_else(|| format!("scripted failure {status}")),
+            message: fault.message.clone(),
             retry_after: fault.retry_after.map(|Length(wait)| wait),
         }
     }
 
+    /// What is wrong, in words.
+    pub(crate) fn message(&self) -> String {
+        let said = self.message.clone();
+        said.unwrap_or_else(|| format!("scripted failure {}", self.status))
+    }
+
     /// A request that the provider cannot read.
     pub(crate) fn bad_request(message: &str) -> Self {
-        Self { status: 400, code: None, message: message.to_owned(), retry_after: None }
+        Self { status: 400, code: None, message: Some(message.to_owned()), retry_after: None }
     }
 }
 

@@ -64,7 +64,7 @@ async fn exchange(pool: &Arc<Pool>, request: Request<Bytes>) -> Result<Response<
     let sent = pool.send(request, CONNECT).await;
     let (response, lease) = sent.map_err(|error| error.detail)?;
     let (head, body) = response.into_parts();
-    let mut source = Source::Http { body, lease: Some(lease) };
+    let mut source = Source::Http { body, lease: Some(lease), gunzip: None };
     let body = source.whole(MAX_ANSWER, &mut false).await?;
     Ok(Response::from_parts(head, body))
 }

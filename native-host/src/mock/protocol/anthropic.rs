@@ -11,8 +11,19 @@ use crate::mock::trouble::{Headers, Trouble};
 const REQUEST_ID: &str = "req_mock";
 
 pub(super) fn failure(trouble: &Trouble) -> Value {
-    let error = json!({ "type": kind(trouble), "message": trouble.message });
+    let error = json!({ "type": kind(trouble), "message": message(trouble) });
     json!({ "type": "error", "error": error, "request_id": REQUEST_ID })
+}
+
+/// What it says: some failures of the same type are told apart by their words alone.
+fn message(trouble: &Trouble) -> String {
+    match trouble.code.as_deref().filter(|_| trouble.message.is_none()) {
+        Some("context_length_exceeded") => {
+            "prompt is too long: 210000 tokens > 200000 maximum".to_owned()
+        }
+        Some("content_filter") => "Output blocked by content filtering policy".to_owned(),
+        _ => trouble.message(),
+    }
 }
 
 /// What it calls a failure: a well-known code in its own words, any other code as it is.

@@ -7,7 +7,7 @@ use super::{event, openai};
 use crate::mock::trouble::Trouble;
 
 pub(super) fn failure(trouble: &Trouble) -> Value {
-    let message = &trouble.message;
+    let message = &*trouble.message();
     match openai::code(trouble) {
         Some("content_filter") => filtered(message),
         Some("rate_limit_exceeded") => told("429", message),

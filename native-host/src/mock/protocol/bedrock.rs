@@ -98,6 +98,7 @@ pub(super) fn frames(speech: &Speech) -> Frames {
         tokens,
         closing: message("messageStop", &json!({ "stopReason": stop_reason(&speech.finish) })),
         end: message("metadata", &end),
+        spent: speech.usage,
     }
 }
 
@@ -160,7 +161,7 @@ fn stop_reason(finish: &str) -> &str {
 }
 
 pub(super) fn failure(trouble: &Trouble) -> Value {
-    json!({ "message": trouble.message })
+    json!({ "message": trouble.message() })
 }
 
 /// The name of a failure: a code that is one, or what the status stands for.

@@ -125,7 +125,8 @@ pub(super) fn frames(speech: &Speech, family: Family) -> Frames {
         closing.extend_from_slice(&event(&last));
     }
     let end = Bytes::from_static(b"data: [DONE]\n\n");
-    Frames { opening, tokens, closing: closing.into(), end }
+    let spent = speech.usage.filter(|_| speech.include_usage);
+    Frames { opening, tokens, closing: closing.into(), end, spent }
 }
 
 /// The name of a call, then its arguments in pieces.

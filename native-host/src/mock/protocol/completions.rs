@@ -45,7 +45,8 @@ pub(super) fn frames(speech: &Speech) -> Frames {
         closing.extend_from_slice(&event(&last));
     }
     let end = Bytes::from_static(b"data: [DONE]\n\n");
-    Frames { opening: Bytes::new(), tokens, closing: closing.into(), end }
+    let spent = speech.usage.filter(|_| speech.include_usage);
+    Frames { opening: Bytes::new(), tokens, closing: closing.into(), end, spent }
 }
 
 fn choice(text: &str, finish: Value) -> Value {

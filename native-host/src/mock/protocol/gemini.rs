@@ -135,7 +135,7 @@ pub(super) fn frames(speech: &Speech, framing: Framing) -> Frames {
     let closing = bytes.pop().unwrap_or_default();
     let tokens = bytes.split_off(1);
     let end = if framing == Framing::Array { "]\n" } else { "" };
-    Frames { opening: bytes.concat().into(), tokens, closing, end: end.into() }
+    Frames { opening: bytes.concat().into(), tokens, closing, end: end.into(), spent: speech.usage }
 }
 
 fn thought(text: &str) -> Value {

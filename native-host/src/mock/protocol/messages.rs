@@ -122,10 +122,12 @@ pub(super) fn frames(speech: &Speech) -> Frames {
     }
     let delta = json!({ "stop_reason": stop_reason(&speech.finish), "stop_sequence": null });
     let mut last = json!({ "type": "message_delta", "delta": delta });
-    last["usage"] = speech.usage.map_or_else(|| json!({ "output_tokens": 0 }), usage);
+    if let Some(spent) = speech.usage {
+        last["usage"] = usage(spent);
+    }
     let stop = named_event("message_stop", &json!({ "type": "message_stop" }));
     let closing = named_event("message_delta", &last);
-    Frames { opening: joined([start, ping]), tokens, closing, end: stop }
+    Frames { opening: joined([start, ping]), tokens, closing, end: stop, spent: speech.usage }
 }
 
 /// A block's start goes with its first token, its stop with its last: neither is content.
@@ -142,8 +144,7 @@ fn merge(tokens: &mut Vec<Bytes>, first: usize, stop: Bytes) {
 }
 
 fn message(speech: &Speech, content: Value, stop_reason: Value, output: u64) -> Value {
-    let spent = speech.usage.map(|spent| Spent { output, ..spent });
-    json!({
+    let mut message = json!({
         "id": format!("msg_{}", speech.name),
         "type": "message",
         "role": "assistant",
@@ -151,8 +152,11 @@ fn message(speech: &Speech, content: Value, stop_reason: Value, output: u64) -> 
         "content": content,
         "stop_reason": stop_reason,
         "stop_sequence": null,
-        "usage": spent.map_or_else(|| json!({ "input_tokens": 0, "output_tokens": 0 }), usage),
-    })
+    });
+    if let Some(spent) = speech.usage {
+        message["usage"] = usage(Spent { output, ..spent });
+    }
+    message
 }
 
 /// What was read from and written to the cache is told apart from the rest of the input.

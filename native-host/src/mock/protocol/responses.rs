@@ -70,7 +70,7 @@ pub(super) fn frames(speech: &Speech) -> Frames {
         _ => "response.incomplete",
     };
     events.push(terminal, json!({ "response": whole(speech) }));
-    Frames { opening, tokens, closing: Bytes::new(), end: events.take() }
+    Frames { opening, tokens, closing: Bytes::new(), end: events.take(), spent: speech.usage }
 }
 
 /// A block's first events go with its first token, its last with its last: neither is content.
@@ -263,7 +263,7 @@ pub(super) fn error(trouble: &Trouble) -> Bytes {
     named_event(
         "error",
         &json!({
-            "type": "error", "sequence_number": 0, "code": code, "message": trouble.message,
+            "type": "error", "sequence_number": 0, "code": code, "message": trouble.message(),
             "param": null,
         }),
     )
@@ -272,7 +272,7 @@ pub(super) fn error(trouble: &Trouble) -> Bytes {
 /// The last event of a response that broke off.
 pub(super) fn failed(model: &str, trouble: &Trouble) -> Bytes {
     let code = code(trouble).unwrap_or("server_error");
-    let error = json!({ "code": code, "message": trouble.message });
+    let error = json!({ "code": code, "message": trouble.message() });
     let response = json!({
         "id": "resp_failed", "object": "response", "created_at": CREATED, "status": "failed",
         "error": error, "incomplete_details": null, "model": model, "output": [], "usage": null,
