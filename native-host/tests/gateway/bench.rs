@@ -63,6 +63,16 @@ impl Bench {
         edits: &[(&str, &str)],
     ) -> Self {
         let (east, west) = (mock("east", east).await, mock("west", west).await);
+        Self::between(east, west, sections, edits)
+    }
+
+    /// The same, in front of upstreams that are there already.
+    pub(crate) fn between(
+        east: SocketAddr,
+        west: SocketAddr,
+        sections: &str,
+        edits: &[(&str, &str)],
+    ) -> Self {
         let config =
             edits.iter().fold(CONFIG.to_owned(), |text, (from, to)| text.replace(from, to));
         let config = config.replace("EAST", &east.to_string()).replace("WEST", &west.to_string());
@@ -97,12 +107,8 @@ impl Bench {
 
     /// Asks a mock for a count until it is `count`.
     pub(crate) async fn until_seen(&self, mock: SocketAddr, what: &str, count: u64) {
-        let reached = timeout(LONG, async {
-            while seen(mock, what).await != count {
-                sleep(Duration::from_millis(10)).await;
-            }
-        });
-        reached.await.unwrap_or_else(|_| panic!("`{what}` never became {count}"));
+        let what_is = format!("`{what}` is {count}");
+        until(&what_is, || async { seen(mock, what).await == count }).await;
     }
 
     /// Reads the metrics until nothing is in flight or reserved.
@@ -128,6 +134,19 @@ impl Bench {
     pub(crate) fn log(&self) -> Vec<String> {
         let text = std::fs::read_to_string(log_of(&self.config)).expect("a log");
         text.lines().map(str::to_owned).collect()
+    }
+
+    /// The gateway's process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.gateway.id()
+    }
+
+    /// The gate at which a deployment stands.
+    pub(crate) async fn gate(&self, deployment: &str) -> String {
+        let all = get(self.admin, "/deployments").await.json();
+        let mut all = all.as_array().expect("a list").iter();
+        let found = all.find(|one| one["name"] == deployment).expect("the deployment");
+        found["gate"].as_str().expect("a gate").to_owned()
     }
 
     /// Sends the gateway a signal: `TERM` or `INT`.
@@ -218,8 +237,23 @@ pub(crate) async fn seen(mock: SocketAddr, what: &str) -> u64 {
     get(mock, "/seen").await.json()[what].as_u64().expect("a count")
 }
 
+/// Waits until it is so.
+pub(crate) async fn until<F: Future<Output = bool>>(what: &str, is: impl Fn() -> F) {
+    let reached = timeout(LONG, async {
+        while !is().await {
+            sleep(Duration::from_millis(10)).await;
+        }
+    });
+    reached.await.unwrap_or_else(|_| panic!("it never came to this: {what}"));
+}
+
+/// Another script for a mock, from now on.
+pub(crate) async fn direct(mock: SocketAddr, script: &str) {
+    assert_eq!(send(mock, &post("/script", script)).await.status, 200);
+}
+
 /// A response as it came, the body without its chunk lines.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
     head: String,
@@ -229,16 +263,12 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    fn read(raw: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(raw);
-        let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+    /// Reads a whole response.
+    pub(crate) fn read(raw: &[u8]) -> Self {
+        let (head, body, ended_clean) = parts(raw);
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-        let head = head.to_ascii_lowercase();
-        let chunked = head.contains("transfer-encoding: chunked");
-        let ended_clean = !chunked || body.ends_with("0\r\n\r\n");
-        let is_size = |line: &str| chunked && usize::from_str_radix(line, 16).is_ok();
-        let lines: Vec<&str> = body.split("\r\n").filter(|line| !is_size(line)).collect();
-        Self { status: status.expect("a status"), head, body: lines.concat(), ended_clean }
+        let body = String::from_utf8_lossy(&body).into_owned();
+        Self { status: status.expect("a status"), head, body, ended_clean }
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
@@ -262,6 +292,30 @@ impl Reply {
     pub(crate) fn is_whole_stream(&self) -> bool {
         self.body.ends_with("data: [DONE]\n\n") && self.ended_clean
     }
+}
+
+/// A raw answer's head in lower case, its body without the lines of its chunks, and whether that ended
+/// as HTTP says it must.
+pub(crate) fn parts(raw: &[u8]) -> (String, Vec<u8>, bool) {
+    let end = raw.windows(4).position(|window| window == b"\r\n\r\n").expect("a head");
+    let head = String::from_utf8_lossy(&raw[..end]).to_ascii_lowercase();
+    let mut rest = &raw[end + 4..];
+    if !head.contains("transfer-encoding: chunked") {
+        return (head, rest.to_vec(), true);
+    }
+    let mut body = Vec::new();
+    while let Some(line) = rest.windows(2).position(|window| window == b"\r\n") {
+        let size = std::str::from_utf8(&rest[..line]).expect("text");
+        let size = usize::from_str_radix(size, 16).expect("a size");
+        let data = &rest[line + 2..];
+        if size == 0 || data.len() < size + 2 {
+            body.extend(&data[..size.min(data.len())]);
+            return (head, body, size == 0 && data == b"\r\n");
+        }
+        body.extend(&data[..size]);
+        rest = &data[size + 2..];
+    }
+    (head, body, false)
 }
 
 pub(crate) fn chat_request(model: &str, stream: bool) -> String {

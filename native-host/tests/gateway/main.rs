@@ -9,6 +9,7 @@ mod commit;
 mod doors;
 mod endings;
 mod failover;
+mod faults;
 mod knobs;
 mod metering;
 mod observability;
