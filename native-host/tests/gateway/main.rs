@@ -11,6 +11,7 @@ mod endings;
 mod failover;
 mod faults;
 mod knobs;
+mod load;
 mod metering;
 mod observability;
 mod outward;
