@@ -310,6 +310,7 @@ impl Gateway {
             }
             self.metrics.reserved(switch.router.reserved());
         }
+        self.metrics.tasks(tokio::runtime::Handle::current().metrics().num_alive_tasks());
         self.metrics.render()
     }
 

@@ -91,6 +91,7 @@ pub(crate) struct Metrics {
     in_flight: Family<DeploymentLabels, Gauge>,
     gate: Family<GateLabels, Gauge>,
     reserved: Gauge,
+    tasks: Gauge,
     turned_away: Family<WhyLabels, Counter>,
     usage_records: Family<ResultLabels, Counter>,
     store_writes: Family<ResultLabels, Counter>,
@@ -125,6 +126,7 @@ impl Metrics {
             in_flight: Family::default(),
             gate: Family::default(),
             reserved: Gauge::default(),
+            tasks: Gauge::default(),
             turned_away: Family::default(),
             usage_records: Family::default(),
             store_writes: Family::default(),
@@ -153,6 +155,8 @@ impl Metrics {
         to.register("in_flight", "Attempts in flight", self.in_flight.clone());
         to.register("gate", "1 at the gate where the deployment stands", self.gate.clone());
         to.register("reservations", "Open reservations", self.reserved.clone());
+        let help = "Tasks under way: of calls, of connections at either side, and our own";
+        to.register("tasks", help, self.tasks.clone());
         let help = "Requests that were not let in, by what was wrong with their key";
         to.register("turned_away", help, self.turned_away.clone());
         let help = "Lines of the usage log, written, or lost for want of room or disk";
@@ -224,6 +228,11 @@ impl Metrics {
     /// Open reservations, read when somebody asks.
     pub(crate) fn reserved(&self, open: usize) {
         self.reserved.set(i64::try_from(open).unwrap_or(i64::MAX));
+    }
+
+    /// Tasks under way, read when somebody asks.
+    pub(crate) fn tasks(&self, alive: usize) {
+        self.tasks.set(i64::try_from(alive).unwrap_or(i64::MAX));
     }
 
     /// A request was not let in, for want of a key or of the right one.

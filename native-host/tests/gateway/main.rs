@@ -21,5 +21,6 @@ mod repeat;
 mod siege;
 mod siege_http2;
 mod siege_upstream;
+mod soak;
 mod store;
 mod tls;
