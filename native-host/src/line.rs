@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::uri::InvalidUri;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use pointsman_core::{ConfigFault, Protocol, ProviderConfig};
 use pointsman_wire::{RequestHead, Target, default_base_url};
 
-use crate::body::OutBody;
 use crate::dial::{Connector, Exit};
 use crate::exits::Exits;
 use crate::pool::Pool;
@@ -121,8 +121,8 @@ impl Line {
 ///
 /// # Errors
 /// A header or the address cannot be written in HTTP; the text says which.
-pub(crate) fn request(head: &RequestHead, body: Vec<u8>) -> Result<Request<OutBody>, String> {
-    let mut request = Request::new(OutBody::whole(body));
+pub(crate) fn request(head: &RequestHead, body: Vec<u8>) -> Result<Request<Bytes>, String> {
+    let mut request = Request::new(Bytes::from(body));
     *request.method_mut() =
         Method::from_bytes(head.method.as_bytes()).map_err(|error| error.to_string())?;
     *request.uri_mut() = head.url.parse().map_err(|error| format!("the address: {error}"))?;

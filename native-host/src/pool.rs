@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{HeaderValue, Request, Response, Uri, header};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
@@ -82,17 +83,23 @@ impl Pool {
 
     /// Sends a request, over a kept connection or a new one that must stand within `connect`.
     /// Dropping the future closes what it was using.
+    ///
+    /// A kept connection may be closed at the very moment at which it is used again; the provider is
+    /// not at fault, and nothing of an answer has come. Then a new one gets the request, once.
     pub(crate) async fn send(
         self: &Arc<Self>,
-        mut request: Request<OutBody>,
+        request: Request<Bytes>,
         connect: Duration,
     ) -> Result<(Response<Incoming>, Lease), SendError> {
         while let Some(mut lease) = self.take() {
-            match lease.send(request).await {
+            match lease.send(request.clone()).await {
                 Ok(response) => return Ok((response, lease)),
-                // The connection had ended before it took the request: as if it had not been kept.
-                Err((Some(unsent), _)) => request = self.restored(unsent),
-                Err((None, error)) => return Err(SendError::from_http(&error)),
+                // It had ended before it took the request: as if it had not been kept.
+                Err((Sent::Nothing, _)) => {}
+                Err((Sent::Perhaps, error)) => match SendError::from_http(&error) {
+                    closed if closed.kind == FailureKind::Connect => break,
+                    error => return Err(error),
+                },
             }
         }
         let opened = tokio::time::timeout(connect, self.open()).await;
@@ -103,17 +110,6 @@ impl Pool {
             Ok(response) => Ok((response, lease)),
             Err((_, error)) => Err(SendError::from_http(&error)),
         }
-    }
-
-    /// A request that came back unsent, with its whole address again.
-    fn restored(&self, mut request: Request<OutBody>) -> Request<OutBody> {
-        let mut whole = self.origin.clone().into_parts();
-        whole.path_and_query = request.uri().path_and_query().cloned();
-        if let Ok(whole) = Uri::from_parts(whole) {
-            *request.uri_mut() = whole;
-        }
-        request.headers_mut().remove(header::HOST);
-        request
     }
 
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
@@ -188,8 +184,12 @@ enum Leased {
     Many(Shared),
 }
 
-/// An error, with the request if not a byte of it left us.
-type Unsent = (Option<Request<OutBody>>, hyper::Error);
+/// How much of a request has left us when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sent {
+    Nothing,
+    Perhaps,
+}
 
 impl Lease {
     fn one(one: One, pool: Arc<Pool>) -> Self {
@@ -201,7 +201,11 @@ impl Lease {
         Self(Leased::Many(shared))
     }
 
-    async fn send(&mut self, mut request: Request<OutBody>) -> Result<Response<Incoming>, Unsent> {
+    async fn send(
+        &mut self,
+        request: Request<Bytes>,
+    ) -> Result<Response<Incoming>, (Sent, hyper::Error)> {
+        let mut request = request.map(OutBody::whole);
         let sent = match &mut self.0 {
             Leased::One(Some(one), pool) => {
                 one_to_one(&mut request, &pool.origin);
@@ -210,7 +214,10 @@ impl Lease {
             Leased::Many(shared) => shared.sender.try_send_request(request).await,
             Leased::One(None, _) => std::future::pending().await,
         };
-        sent.map_err(|mut failed| (failed.take_message(), failed.into_error()))
+        sent.map_err(|mut failed| {
+            let sent = if failed.take_message().is_some() { Sent::Nothing } else { Sent::Perhaps };
+            (sent, failed.into_error())
+        })
     }
 
     /// The answer has been read to its end: the connection may serve again.

@@ -14,7 +14,6 @@ use opentelemetry_otlp::{
 use tokio::runtime::Handle;
 
 use super::settings::Destination;
-use crate::body::OutBody;
 use crate::dial::Connector;
 use crate::exits::Exits;
 use crate::pool::Pool;
@@ -60,7 +59,6 @@ impl HttpClient for Sender {
 }
 
 async fn exchange(pool: &Arc<Pool>, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
-    let request = request.map(OutBody::whole);
     let sent = pool.send(request, CONNECT).await;
     let (response, lease) = sent.map_err(|error| error.detail)?;
     let (head, body) = response.into_parts();

@@ -10,6 +10,7 @@ mod doors;
 mod endings;
 mod failover;
 mod faults;
+mod kept;
 mod knobs;
 mod load;
 mod metering;
