@@ -13,6 +13,7 @@ use crate::direct::DirectNames;
 use crate::id::{DeploymentId, GroupId, ProviderId};
 use crate::owners::Owners;
 use crate::rates::Rates;
+use crate::request::Needs;
 use crate::resolution::Wildcard;
 use crate::route_rules::RouteRules;
 pub use crate::strategy::Strategy;
@@ -163,6 +164,8 @@ pub struct Deployment {
     pub supports: Supports,
     /// What it costs, if known.
     pub price: Option<Price>,
+    /// See [`Member::lost`]; what holds where it is named directly.
+    pub lost: Needs,
     /// Blocked by configuration (no credentials): never chosen, with the reason for people.
     pub blocked: Option<String>,
     /// No longer in the configuration; kept so that calls in flight can end.
@@ -237,6 +240,8 @@ pub struct Member {
     pub weight: u64,
     /// Its tier, from 0 for the best. Members without `order` come last when others have one.
     pub tier: u32,
+    /// The capabilities that a request loses here, because its parameters for them are dropped.
+    pub lost: Needs,
 }
 
 /// What an exact name stands for.

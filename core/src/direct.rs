@@ -48,7 +48,7 @@ impl Catalog {
         let Self { providers, deployments, groups, direct, .. } = &mut self;
         let mut add = |name: String, members: Vec<DeploymentId>| {
             let id = GroupId(u32::try_from(groups.len()).unwrap_or(u32::MAX));
-            groups.push(hidden(name, &members, policy));
+            groups.push(hidden(name, &members, deployments, policy));
             id
         };
         let mut models: BTreeMap<String, Vec<(DeploymentId, GroupId)>> = BTreeMap::new();
@@ -83,8 +83,11 @@ fn model_name(providers: &[Provider], deployment: &Deployment) -> Option<String>
     Some(format!("{}/{model}", providers.get(deployment.provider.index())?.name))
 }
 
-fn hidden(name: String, members: &[DeploymentId], policy: Policy) -> Group {
-    let member = |&deployment: &DeploymentId| Member { deployment, weight: 1, tier: 0 };
+fn hidden(name: String, members: &[DeploymentId], all: &[Deployment], policy: Policy) -> Group {
+    let member = |&deployment: &DeploymentId| {
+        let lost = all.get(deployment.index()).map(|own| own.lost).unwrap_or_default();
+        Member { deployment, weight: 1, tier: 0, lost }
+    };
     Group {
         name,
         members: members.iter().map(member).collect(),

@@ -7,6 +7,7 @@ use crate::catalog::Group;
 use crate::funnel::Funnel;
 use crate::idempotency::Repetition;
 use crate::rejection::Rejection;
+use crate::request::{Capability, Warning};
 use crate::strategy::{self, Scored};
 use crate::time::Timestamp;
 use crate::trace::{Decision, DecisionResult, TraceEntry, Verdict, VerdictKind};
@@ -52,6 +53,14 @@ impl Walk<'_> {
             result,
         };
         call.note(|| TraceEntry::Decision(decision));
+        let lost = chosen.is_some_and(|choice| {
+            let lost = choice.member.lost;
+            Capability::ALL.iter().any(|one| call.request.needs.has(*one) && lost.has(*one))
+        });
+        if lost {
+            let (at, warning) = (self.now, Warning::LostCapability);
+            call.note(|| TraceEntry::Warned { at, warning });
+        }
     }
 
     fn verdicts(

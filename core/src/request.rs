@@ -198,7 +198,7 @@ pub enum Warning {
     Unpriced,
     /// What was used is reckoned, not reported.
     EstimatedUsage,
-    /// The target's protocol cannot hold something that was asked for.
+    /// What was asked for is dropped on the way to the member that was chosen.
     LostCapability,
     /// A strategy was asked for that is not one, or not one to ask for.
     BadOverride,

@@ -293,7 +293,7 @@ async fn open(
     attempt: &Attempt,
     outgoing: &mut Outgoing,
 ) -> Result<Opened, Failed> {
-    let mut opened = upstream::open(gateway, question, attempt, outgoing).await?;
+    let mut opened = upstream::open(gateway, live, question, attempt, outgoing).await?;
     if let Answer::Stream(stream) = &mut opened.answer {
         stream.hold(live.commit(attempt.group)).await?;
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::uri::InvalidUri;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
-use pointsman_core::{ConfigFault, Protocol, ProviderConfig};
+use pointsman_core::{ConfigFault, Protocol, ProviderConfig, Secret};
 use pointsman_wire::{RequestHead, Target, default_base_url};
 
 use crate::dial::{Connector, Exit};
@@ -22,6 +22,7 @@ pub(crate) struct Line {
     api_key: Option<String>,
     api_version: Option<String>,
     headers: Vec<(String, String)>,
+    query: Vec<(String, String)>,
 }
 
 /// Over what.
@@ -71,7 +72,9 @@ impl Line {
                 Route::Http(Pool::new(origin, connector))
             }
         };
-        let headers = provider.headers.iter();
+        let exposed = |pairs: &[(String, Secret)]| {
+            pairs.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect()
+        };
         Ok(Arc::new(Self {
             route,
             exit,
@@ -79,9 +82,8 @@ impl Line {
             base_url: base_url.to_owned(),
             api_key: provider.api_key.as_ref().map(|key| key.expose().to_owned()),
             api_version: provider.api_version.clone(),
-            headers: headers
-                .map(|(name, value)| (name.clone(), value.expose().to_owned()))
-                .collect(),
+            headers: exposed(&provider.headers),
+            query: exposed(&provider.query),
         }))
     }
 
@@ -92,6 +94,7 @@ impl Line {
             api_key: self.api_key.as_deref(),
             api_version: self.api_version.as_deref(),
             headers: &self.headers,
+            query: &self.query,
             model,
             ..Target::new(self.protocol)
         }
@@ -105,10 +108,10 @@ impl Line {
         }
     }
 
-    /// Whether a text repeats the key or a header that an operator gave.
+    /// Whether a text repeats the key, or a header or parameter that an operator gave.
     pub(crate) fn gives_away(&self, text: &[u8]) -> bool {
-        let headers = self.headers.iter().map(|(_, value)| value);
-        let mut secrets = self.api_key.iter().chain(headers).map(String::as_bytes);
+        let given = self.headers.iter().chain(&self.query).map(|(_, value)| value);
+        let mut secrets = self.api_key.iter().chain(given).map(String::as_bytes);
         // Short ones, such as a version, are no secrets and stand in many a text.
         secrets.any(|secret| {
             secret.len() >= SHORTEST_SECRET
@@ -173,6 +176,7 @@ mod tests {
             base_url: String::new(),
             api_key: Some("sk-0123456789".into()),
             api_version: None,
+            query: Vec::new(),
             headers: vec![("x-team".into(), "another secret".into()), ("x-v".into(), "2".into())],
         };
         assert!(line.gives_away(br#"{"error":"wrong key sk-0123456789"}"#));

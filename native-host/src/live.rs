@@ -41,6 +41,8 @@ pub(crate) struct Live {
     by_provider: Vec<Option<Arc<Line>>>,
     /// What changes in requests to a deployment, by its number.
     overlays: Vec<Overlay>,
+    /// The same for the members of groups that have their own.
+    member_overlays: BTreeMap<(GroupId, DeploymentId), Overlay>,
     /// Names as metrics want them: made once, shared ever after.
     deployments: Vec<Arc<str>>,
     groups: Vec<Arc<str>>,
@@ -103,7 +105,14 @@ impl Live {
         let overlay = |(_, one): (DeploymentId, &Deployment)| {
             own.get(one.name.as_str()).map(|params| Overlay::new(params)).unwrap_or_default()
         };
+        let groups: BTreeMap<&str, GroupId> =
+            catalog.groups().map(|(id, group)| (group.name.as_str(), id)).collect();
+        let members = config.member_params().filter_map(|(group, deployment, params)| {
+            let id = catalog.deployment_named(deployment)?;
+            Some(((*groups.get(group)?, id), Overlay::new(&params)))
+        });
         Self {
+            member_overlays: members.collect(),
             by_provider: by_provider.collect(),
             overlays: catalog.deployments().map(overlay).collect(),
             deployments: catalog.deployments().map(|(_, one)| one.name.as_str().into()).collect(),
@@ -122,9 +131,10 @@ impl Live {
         self.by_provider.get(provider.number() as usize)?.as_ref()
     }
 
-    /// What the configuration changes in requests to a deployment.
-    pub(crate) fn overlay(&self, id: DeploymentId) -> Option<&Overlay> {
-        self.overlays.get(id.number() as usize)
+    /// What the configuration changes in requests to a deployment as a member of a group.
+    pub(crate) fn overlay(&self, group: GroupId, id: DeploymentId) -> Option<&Overlay> {
+        let own = self.member_overlays.get(&(group, id));
+        own.or_else(|| self.overlays.get(id.number() as usize))
     }
 
     /// A deployment's name.

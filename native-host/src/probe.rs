@@ -30,7 +30,7 @@ pub(crate) async fn run(gateway: Arc<Gateway>, deployment: DeploymentId) -> Opti
     };
     let attempt = attempt(deployment);
     let failed =
-        upstream::open(&gateway, &question, &attempt, &mut Outgoing::default()).await.err();
+        upstream::open(&gateway, &live, &question, &attempt, &mut Outgoing::default()).await.err();
     let up = failed.as_ref().is_none_or(|failed| answers(failed.failure.kind));
     let kind = failed.as_ref().map(|failed| failed.failure.kind.name());
     gateway.metrics.probe(name, if up { "up" } else { "down" });

@@ -16,6 +16,7 @@ use crate::clock::Clock;
 use crate::gateway::Gateway;
 use crate::gunzip::Gunzip;
 use crate::line::{self, Route};
+use crate::live::Live;
 use crate::pool::Pool;
 use crate::room::Held;
 use crate::source::Source;
@@ -114,6 +115,7 @@ impl Failed {
 /// Dropping the future closes the connection.
 pub(crate) async fn open(
     gateway: &Gateway,
+    live: &Live,
     question: &Question,
     attempt: &Attempt,
     outgoing: &mut Outgoing,
@@ -123,7 +125,7 @@ pub(crate) async fn open(
     let limit = clocks.first_content.min(clocks.total);
     let sent_at = Instant::now();
     let opening = async {
-        let (reply, lost) = ask(gateway, question, attempt, outgoing).await?;
+        let (reply, lost) = ask(gateway, live, question, attempt, outgoing).await?;
         let opened = read(reply, question, attempt, sent_at, gateway, &mut seen).await;
         let opened = opened.map_err(|failed| discreet(failed, gateway, question, attempt))?;
         Ok(Opened { lost, ..opened })
@@ -161,6 +163,7 @@ fn late(clocks: &Clocks, stream: bool, seen: bool) -> FailureKind {
 /// Asks the question; says with the reply what was lost in translation.
 async fn ask(
     gateway: &Gateway,
+    live: &Live,
     question: &Question,
     attempt: &Attempt,
     outgoing: &mut Outgoing,
@@ -171,8 +174,7 @@ async fn ask(
     };
     let now = gateway.clock.now();
     let stamp = Stamp { nonce: gateway.nonce(), created: now.as_micros() / 1_000_000 };
-    let live = gateway.live();
-    let overlay = live.overlay(attempt.deployment);
+    let overlay = live.overlay(attempt.group, attempt.deployment);
     let known = live.catalog.has(attempt.deployment);
     let known = known.then(|| live.catalog.deployment(attempt.deployment));
     let max_output = known.and_then(|deployment| deployment.supports.output_tokens);

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use pointsman_core::{
-    Call, Config, DeploymentId, Loaded, Node, Notice, Protocol, Router, SecretRef, Timestamp,
+    Call, Config, DeploymentId, GroupId, Loaded, Node, Notice, Protocol, Router, Secret, SecretRef,
+    Timestamp,
 };
 use pointsman_wire::{Overlay, Target};
 
@@ -16,6 +17,9 @@ pub(crate) struct Engine {
     pub(crate) notes: Vec<String>,
     /// What the configuration changes in requests, by the deployment's name.
     overlays: BTreeMap<String, Overlay>,
+    /// The same for the members of groups that have their own, by the group's name and the
+    /// deployment's.
+    member_overlays: BTreeMap<(String, String), Overlay>,
 }
 
 /// Finds the value of an environment variable.
@@ -69,32 +73,42 @@ impl Engine {
         let deployments = loaded.config.deployments.iter();
         let overlays = deployments.map(|one| (one.name.clone(), Overlay::new(&one.params)));
         let overlays = overlays.collect();
-        Ok(Self { router, config: loaded.config, notes, overlays })
+        let members = loaded.config.member_params();
+        let member_overlays = members
+            .map(|(group, name, params)| ((group.into(), name.into()), Overlay::new(&params)))
+            .collect();
+        Ok(Self { router, config: loaded.config, notes, overlays, member_overlays })
     }
 
     /// Makes a request to a deployment with `make`, given where it is and what it is called there.
     pub(crate) fn request<T>(
         &self,
-        deployment: DeploymentId,
+        (group, deployment): (GroupId, DeploymentId),
         requested: &str,
         make: impl FnOnce(&Target<'_>) -> T,
     ) -> T {
         let catalog = self.router.catalog();
         let name = &catalog.provider(catalog.deployment(deployment).provider).name;
         let provider = self.config.provider(name);
-        let headers = provider.map(|provider| provider.headers.as_slice()).unwrap_or_default();
-        let headers: Vec<(String, String)> =
-            headers.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect();
+        let exposed = |pairs: Option<&Vec<(String, Secret)>>| -> Vec<(String, String)> {
+            let pairs = pairs.into_iter().flatten();
+            pairs.map(|(name, value)| (name.clone(), value.expose().to_owned())).collect()
+        };
+        let headers = exposed(provider.map(|provider| &provider.headers));
+        let query = exposed(provider.map(|provider| &provider.query));
         let base_url = provider.and_then(|provider| provider.base_url.as_deref());
         let api_key = provider.and_then(|provider| provider.api_key.as_ref());
         let deployment_name = &catalog.deployment(deployment).name;
-        let overlay = self.overlays.get(deployment_name);
+        let member = (catalog.group(group).name.clone(), deployment_name.clone());
+        let own = self.member_overlays.get(&member);
+        let overlay = own.or_else(|| self.overlays.get(deployment_name));
         make(&Target {
             overlay,
             max_output: catalog.deployment(deployment).supports.output_tokens,
             base_url,
             api_key: api_key.map(|key| key.expose()),
             headers: &headers,
+            query: &query,
             api_version: provider.and_then(|provider| provider.api_version.as_deref()),
             model: self.router.upstream_model(deployment, requested),
             ..Target::new(provider.map_or(Protocol::Openai, |provider| provider.protocol))

@@ -260,7 +260,8 @@ impl Exchange {
         let nonce = self.seed.derive(attempt.number.number().into()).0;
         let stamp = Stamp { nonce, created: now.as_micros() / 1_000_000 };
         let (question, bytes) = (&self.question, &self.bytes);
-        let prepared = engine.request(attempt.deployment, &question.facts.model, |target| {
+        let target = (attempt.group, attempt.deployment);
+        let prepared = engine.request(target, &question.facts.model, |target| {
             question.prepare(bytes, target, stamp, now)
         });
         let prepared = prepared.map_err(|refused| {

@@ -96,6 +96,7 @@ impl Builder<'_> {
             counting,
             supports: config.supports,
             price: config.price,
+            lost: config.params.lost(),
             blocked: provider.filter(|_| !self.scripted).and_then(blocked),
             retired: false,
             policy: PolicyOverride {
@@ -181,18 +182,19 @@ impl Builder<'_> {
             if seen.insert(id) {
                 let deployment = self.config.deployments.get(id.index());
                 let limits = deployment.map_or_else(Limits::default, |own| own.limits);
-                found.push((id, (member, limits)));
+                let lost = deployment.map(|own| member.params.over(&own.params).lost());
+                found.push((id, lost.unwrap_or_default(), (member, limits)));
             } else {
                 let name = shown(&member.deployment.name);
                 let message = format!("`{name}` is a member of this group already");
                 self.faults.add(&member.deployment.place, message);
             }
         }
-        let shares: Vec<_> = found.iter().map(|&(_, share)| share).collect();
-        let ids = found.iter().map(|&(id, _)| id);
+        let shares: Vec<_> = found.iter().map(|&(_, _, share)| share).collect();
+        let ids = found.iter().map(|&(id, lost, _)| (id, lost));
         ids.zip(weights(&shares))
             .zip(tiers(&shares))
-            .map(|((deployment, weight), tier)| Member { deployment, weight, tier })
+            .map(|(((deployment, lost), weight), tier)| Member { deployment, weight, tier, lost })
             .collect()
     }
 

@@ -2,12 +2,12 @@
 
 use super::common::Reference;
 use super::fault::Place;
+use super::params::Params;
 use super::policy::{PolicyConfig, Scope};
 use super::reader::{Fields, Value};
 use crate::catalog::{Limits, Supports};
 use crate::cost::Price;
 use crate::counting::Counting;
-use crate::node::Node;
 
 /// One deployment.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,17 +35,6 @@ pub struct DeploymentConfig {
     /// Policy keys of its own.
     pub policy: PolicyConfig,
     pub(crate) place: Place,
-}
-
-/// Changes to a request's parameters.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Params {
-    /// Filled in where the client sets none.
-    pub default: Vec<(String, Node)>,
-    /// Set whatever the client says.
-    pub set: Vec<(String, Node)>,
-    /// Removed.
-    pub drop: Vec<String>,
 }
 
 impl DeploymentConfig {
@@ -88,24 +77,6 @@ impl Price {
                 cache_write: map.read("cache_write", Value::price).unwrap_or(input),
                 output: map.need("output", Value::price).unwrap_or_default(),
             }
-        })
-    }
-}
-
-impl Params {
-    fn read(value: &Value<'_>) -> Self {
-        let nodes = |value: Value<'_>| value.named(|_, value| value.node().clone());
-        value.fields(|map| {
-            let params = Self {
-                default: map.get("default").map(nodes).unwrap_or_default(),
-                set: map.get("set").map(nodes).unwrap_or_default(),
-                drop: map.read("drop", Value::texts).unwrap_or_default(),
-            };
-            let sets = params.default.iter().chain(&params.set).map(|(name, _)| name);
-            for name in sets.filter(|name| params.drop.contains(name)) {
-                map.fault(format!("both drops and sets `{}`", super::fault::shown(name)));
-            }
-            params
         })
     }
 }

@@ -6,6 +6,7 @@ use super::deployment::DeploymentConfig;
 use super::egress::Egress;
 use super::fault::shown;
 use super::group::GroupConfig;
+use super::params::Params;
 use super::policy::PolicyConfig;
 use super::provider::{ProviderConfig, SCRIPTED_PROVIDER};
 use super::reader::{Fields, Value};
@@ -64,6 +65,20 @@ impl Config {
     /// The provider of this name.
     pub fn provider(&self, name: &str) -> Option<&ProviderConfig> {
         self.providers.iter().find(|provider| provider.name == name)
+    }
+
+    /// The members that have `params` of their own: the group, the deployment, and what changes in
+    /// the parameters of a request, its deployment's `params` included.
+    pub fn member_params(&self) -> impl Iterator<Item = (&str, &str, Params)> {
+        self.groups.iter().flat_map(move |group| {
+            let own = group.members.iter().filter(|member| !member.params.is_empty());
+            own.map(move |member| {
+                let name = &*member.deployment.name;
+                let outer = self.deployment(name).map(|own| &own.params);
+                let params = outer.map(|outer| member.params.over(outer)).unwrap_or_default();
+                (&*group.name, name, params)
+            })
+        })
     }
 
     /// The deployment of this name.

@@ -3,6 +3,7 @@
 use super::common::{Ceilings, Reference};
 use super::deployment::DeploymentConfig;
 use super::fault::Place;
+use super::params::Params;
 use super::policy::{PolicyConfig, Scope};
 use super::reader::{Fields, Value};
 use crate::catalog::Strategy;
@@ -38,6 +39,8 @@ pub struct MemberConfig {
     pub weight: Option<u32>,
     /// Its tier: the lowest number that has a member left is served first.
     pub order: Option<u32>,
+    /// Changes to the request's parameters, for this target in this group.
+    pub params: Params,
 }
 
 impl GroupConfig {
@@ -79,11 +82,13 @@ impl GroupConfig {
 fn member(value: &Value<'_>, scripted: Option<&mut Vec<DeploymentConfig>>) -> Option<MemberConfig> {
     if !value.is_map() {
         let deployment = Reference::read(value)?;
-        return Some(MemberConfig { deployment, weight: None, order: None });
+        let params = Params::default();
+        return Some(MemberConfig { deployment, weight: None, order: None, params });
     }
     value.fields(|map| {
         let weight = map.read("weight", |weight| weight.count_in(0..=HIGHEST_WEIGHT));
         let order = map.read("order", Value::count32);
+        let mut params = Params::default();
         let deployment = match scripted {
             Some(defined) if map.has("id") => {
                 let id = map.need("id", Reference::read);
@@ -91,10 +96,13 @@ fn member(value: &Value<'_>, scripted: Option<&mut Vec<DeploymentConfig>>) -> Op
                 defined.push(DeploymentConfig::read_fields(name, map, true));
                 id
             }
-            Some(_) | None => map.need("deployment", Reference::read),
+            Some(_) | None => {
+                params = map.get("params").map(|own| Params::read(&own)).unwrap_or_default();
+                map.need("deployment", Reference::read)
+            }
         };
         let weight = weight.and_then(|weight| u32::try_from(weight).ok());
-        Some(MemberConfig { deployment: deployment?, weight, order })
+        Some(MemberConfig { deployment: deployment?, weight, order, params })
     })
 }
 

@@ -33,6 +33,7 @@ mod idle;
 mod names;
 mod not_built;
 mod owners;
+mod params;
 mod policy;
 mod provider;
 mod reader;
@@ -54,7 +55,7 @@ mod tests;
 
 pub use callers::{Budget, BudgetWindow, Caller, Callers, Key};
 pub use common::{Ceilings, Reference};
-pub use deployment::{DeploymentConfig, Params};
+pub use deployment::DeploymentConfig;
 pub use document::{Alias, Config};
 pub use duties::Duty;
 pub use egress::{Egress, Proxy};
@@ -63,6 +64,7 @@ pub(crate) use fault::Faults;
 pub(crate) use group::override_strategy;
 pub use group::{GroupConfig, MemberConfig};
 pub use not_built::NotBuilt;
+pub use params::Params;
 pub use policy::{
     Affinity, BreakerConfig, Commit, PolicyConfig, RetryConfig, ThrottleConfig, TimeoutsConfig,
     WaitConfig,

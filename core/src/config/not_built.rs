@@ -23,12 +23,10 @@ pub struct NotBuilt {
 /// asks for something that is not built.
 struct Line(&'static str, bool, &'static str, fn(&Node) -> bool);
 
-const NO_EFFECT: &str = "it has no effect";
 const LIST: &[Line] = &[
     Line("providers.*.protocol", false, "its deployments are blocked", |node| {
         text(node).is_some_and(|word| !PROTOCOLS.contains(&word))
     }),
-    Line("groups.*.members.[].params", false, NO_EFFECT, any),
     Line("groups.*.commit", false, "`first_content` is used", other_commit),
     Line("policy.commit", false, "`first_content` is used", other_commit),
 ];
@@ -76,10 +74,6 @@ fn text(node: &Node) -> Option<&str> {
         Node::Text(text) => Some(text),
         _ => None,
     }
-}
-
-const fn any(_: &Node) -> bool {
-    true
 }
 
 fn other_commit(node: &Node) -> bool {

@@ -68,6 +68,8 @@ pub struct ProviderConfig {
     pub proxy: Option<Proxy>,
     /// A file with certificates that are trusted for it besides the others, as PEM.
     pub ca: Option<String>,
+    /// Further parameters of the address of every call. A value may be a secret.
+    pub query: Vec<(String, Secret)>,
     /// The version of its interface, where the protocol wants one.
     pub api_version: Option<String>,
     /// Where its deployments run, unless they say otherwise.
@@ -115,6 +117,7 @@ impl ProviderConfig {
             headers: Vec::new(),
             proxy: None,
             ca: None,
+            query: Vec::new(),
             api_version: None,
             region: None,
             limits: Limits::default(),
@@ -141,6 +144,7 @@ impl ProviderConfig {
                 headers: map.get("headers").map(|all| headers(&all, secrets)).unwrap_or_default(),
                 proxy,
                 ca,
+                query: map.get("query").map(|all| query(&all, secrets)).unwrap_or_default(),
                 api_version: map.read("api_version", Value::text),
                 region: map.read("region", Value::text),
                 limits: map.get("limits").map(|limits| Limits::read(&limits)).unwrap_or_default(),
@@ -276,7 +280,15 @@ pub(super) fn headers(value: &Value<'_>, secrets: Secrets<'_>) -> Vec<(String, S
     all.into_iter().filter_map(|(name, text)| text.map(|text| (name, text))).collect()
 }
 
+fn query(value: &Value<'_>, secrets: Secrets<'_>) -> Vec<(String, Secret)> {
+    if !value.at_most(MOST_HEADERS) {
+        return Vec::new();
+    }
+    let all = value.named(|_, parameter| secrets.read_text(parameter));
+    all.into_iter().filter_map(|(name, text)| text.map(|text| (name, text))).collect()
+}
+
 /// The provider that stands in where a scenario names none.
 pub(crate) const SCRIPTED_PROVIDER: &str = "scripted";
-/// Further headers of one provider.
+/// Further headers of one provider, and further parameters.
 const MOST_HEADERS: usize = 64;

@@ -51,7 +51,7 @@ mod tests {
 
     fn member(weight: Option<u32>, order: Option<u32>) -> MemberConfig {
         let deployment = Reference { name: "d".into(), place: Place::default() };
-        MemberConfig { deployment, weight, order }
+        MemberConfig { deployment, weight, order, params: Default::default() }
     }
 
     fn limits(rpm: Option<u64>, tpm: Option<u64>) -> Limits {

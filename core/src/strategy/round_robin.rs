@@ -53,7 +53,12 @@ mod tests {
             .enumerate()
             .map(|(place, weight)| Survivor {
                 place,
-                member: Member { deployment: DeploymentId(0), weight: *weight, tier: 0 },
+                member: Member {
+                    deployment: DeploymentId(0),
+                    weight: *weight,
+                    tier: 0,
+                    lost: Default::default(),
+                },
                 probe: false,
             })
             .collect();

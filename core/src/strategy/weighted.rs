@@ -24,7 +24,11 @@ mod tests {
 
     fn survivor(place: usize, weight: u64) -> Survivor {
         let deployment = DeploymentId(u32::try_from(place).unwrap());
-        Survivor { place, member: Member { deployment, weight, tier: 0 }, probe: false }
+        Survivor {
+            place,
+            member: Member { deployment, weight, tier: 0, lost: Default::default() },
+            probe: false,
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The whole gateway over real sockets: the binary in front of two mock upstreams.
 
+mod added;
 mod admin;
 mod bench;
 mod callers;

@@ -149,7 +149,7 @@ fn a_scenario_defines_members_in_place() {
     assert_eq!(
         load_more("groups: { g: { members: [ { id: a } ] } }").unwrap_err(),
         [
-            "groups.g.members[0].id: unknown key `id`; known here: weight, order, deployment",
+            "groups.g.members[0].id: unknown key `id`; known here: weight, order, params, deployment",
             "groups.g.members[0].deployment: is missing",
         ]
     );

@@ -23,7 +23,7 @@ deployments:
   N: { limits: {}, counting: {}, price: {}, params: {}, supports: {}, timeouts: {}, retry: {}, breaker: {}, throttle: {}, probe: {} }
 groups:
   N:
-    members: [ {} ]
+    members: [ { params: {} } ]
     strategy: { score: {}, latency: {}, cost: {} }
     require: {}
     timeouts: {}
@@ -88,8 +88,10 @@ const OF_HOSTS: &[&str] = &[
     "providers.N.headers",
     "providers.N.proxy",
     "providers.N.ca",
+    "providers.N.query",
     "providers.N.mock",
     "deployments.N.params",
+    "groups.N.members.[].params",
     "groups.N.commit",
     "policy.commit",
 ];

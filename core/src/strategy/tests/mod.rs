@@ -118,6 +118,7 @@ impl World {
                 deployment: DeploymentId(u32::try_from(place).unwrap()),
                 weight: past.weight,
                 tier: 0,
+                lost: crate::request::Needs::default(),
             },
             probe: false,
         };

@@ -1,0 +1,105 @@
+//! `params`: changes to the parameters of a request to one target.
+
+use super::reader::Value;
+use crate::node::Node;
+use crate::request::Needs;
+
+/// Changes to a request's parameters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Params {
+    /// Filled in where the client sets none.
+    pub default: Vec<(String, Node)>,
+    /// Set whatever the client says.
+    pub set: Vec<(String, Node)>,
+    /// Removed.
+    pub drop: Vec<String>,
+}
+
+impl Params {
+    pub(crate) fn read(value: &Value<'_>) -> Self {
+        let nodes = |value: Value<'_>| value.named(|_, value| value.node().clone());
+        value.fields(|map| {
+            let params = Self {
+                default: map.get("default").map(nodes).unwrap_or_default(),
+                set: map.get("set").map(nodes).unwrap_or_default(),
+                drop: map.read("drop", Value::texts).unwrap_or_default(),
+            };
+            let sets = params.default.iter().chain(&params.set).map(|(name, _)| name);
+            for name in sets.filter(|name| params.drop.contains(name)) {
+                map.fault(format!("both drops and sets `{}`", super::fault::shown(name)));
+            }
+            params
+        })
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.default.is_empty() && self.set.is_empty() && self.drop.is_empty()
+    }
+
+    /// These over those further out: what a name is to be is said by the inner one alone, wherever
+    /// it says it.
+    #[must_use]
+    pub fn over(&self, outer: &Self) -> Self {
+        let inner = self.default.iter().chain(&self.set).map(|(name, _)| name).chain(&self.drop);
+        let inner: Vec<&String> = inner.collect();
+        let rest = |all: &[(String, Node)]| {
+            all.iter().filter(|(name, _)| !inner.contains(&name)).cloned().collect::<Vec<_>>()
+        };
+        let drop = outer.drop.iter().filter(|name| !inner.contains(name));
+        Self {
+            default: [self.default.clone(), rest(&outer.default)].concat(),
+            set: [self.set.clone(), rest(&outer.set)].concat(),
+            drop: self.drop.iter().chain(drop).cloned().collect(),
+        }
+    }
+
+    /// The capabilities that a request loses whose parameters these drop.
+    pub(crate) fn lost(&self) -> Needs {
+        let drops = |names: &[&str]| self.drop.iter().any(|name| names.contains(&name.as_str()));
+        Needs {
+            tools: drops(&["tools", "functions"]),
+            vision: false,
+            audio: drops(&["modalities", "generationConfig.responseModalities"]),
+            json_schema: drops(&[
+                "response_format",
+                "text",
+                "text.format",
+                "output_config",
+                "output_config.format",
+                "output_format",
+                "generationConfig.responseSchema",
+                "generationConfig.responseJsonSchema",
+            ]),
+            web_search: drops(&["web_search_options", "tools"]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inner_one_says_what_a_name_is_to_be() {
+        let text = |word: &str| Node::Text(word.into());
+        let pairs = |names: &[&str], word| names.iter().map(|&n| (n.into(), text(word))).collect();
+        let names = |names: &[&str]| names.iter().map(|&name| name.into()).collect::<Vec<String>>();
+        let outer = Params {
+            default: pairs(&["a", "b", "c"], "outer"),
+            set: pairs(&["d", "e"], "outer"),
+            drop: names(&["f", "g"]),
+        };
+        let inner = Params {
+            default: pairs(&["a", "d"], "inner"),
+            set: pairs(&["b", "f"], "inner"),
+            drop: names(&["e", "h"]),
+        };
+        let both = inner.over(&outer);
+        assert_eq!(both.default, [pairs(&["a", "d"], "inner"), pairs(&["c"], "outer")].concat());
+        assert_eq!(both.set, pairs(&["b", "f"], "inner"));
+        assert_eq!(both.drop, ["e", "h", "g"]);
+        assert_eq!(Params::default().over(&outer), outer);
+        assert_eq!(inner.over(&Params::default()), inner);
+    }
+}
