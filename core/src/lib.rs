@@ -136,7 +136,7 @@ pub use change::Change;
 pub use config::{
     Affinity, Alerts, Alias, Bounds, BreakerConfig, Budget, BudgetWindow, Caller, Callers,
     Ceilings, Commit, Config, ConfigFault, ConfigWarning, DeploymentConfig, Duty, Egress,
-    GroupConfig, Key, Loaded, MemberConfig, Metering, MockConfig, NotBuilt, Otlp, Params,
+    GroupConfig, Key, Known, Loaded, MemberConfig, Metering, MockConfig, NotBuilt, Otlp, Params,
     PolicyConfig, Propagate, Protocol, ProviderConfig, Proxy, Reference, RetryConfig, Route,
     RouteMatch, Secret, SecretRef, Semconv, Server, Signal, State, Store, Telemetry,
     ThrottleConfig, TimeoutsConfig, TlsFiles, WaitConfig,

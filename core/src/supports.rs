@@ -22,6 +22,34 @@ pub struct Supports {
 }
 
 impl Supports {
+    /// What is said here, and else what `other` says.
+    #[must_use]
+    pub(crate) fn or(&self, other: &Self) -> Self {
+        Self {
+            tools: self.tools.or(other.tools),
+            vision: self.vision.or(other.vision),
+            audio: self.audio.or(other.audio),
+            json_schema: self.json_schema.or(other.json_schema),
+            web_search: self.web_search.or(other.web_search),
+            context_tokens: self.context_tokens.or(other.context_tokens),
+            output_tokens: self.output_tokens.or(other.output_tokens),
+        }
+    }
+
+    /// What is said here of which `other` says nothing.
+    #[must_use]
+    pub(crate) fn without(&self, other: &Self) -> Self {
+        Self {
+            tools: self.tools.filter(|_| other.tools.is_none()),
+            vision: self.vision.filter(|_| other.vision.is_none()),
+            audio: self.audio.filter(|_| other.audio.is_none()),
+            json_schema: self.json_schema.filter(|_| other.json_schema.is_none()),
+            web_search: self.web_search.filter(|_| other.web_search.is_none()),
+            context_tokens: self.context_tokens.filter(|_| other.context_tokens.is_none()),
+            output_tokens: self.output_tokens.filter(|_| other.output_tokens.is_none()),
+        }
+    }
+
     /// What is known of one capability.
     pub const fn has(&self, capability: Capability) -> Option<bool> {
         match capability {

@@ -10,6 +10,7 @@ use super::deployment::DeploymentConfig;
 use super::document::Config;
 use super::fault::{Faults, shown};
 use super::group::GroupConfig;
+use super::known::{Known, Table};
 use super::names::Names;
 use super::not_built;
 use super::policy::{Affinity, PolicyConfig};
@@ -37,7 +38,12 @@ struct Builder<'c> {
 }
 
 /// Builds the catalog; it is only to be used if no fault was found.
-pub(crate) fn build(config: &Config, scripted: bool, faults: &Faults) -> Catalog {
+pub(crate) fn build(
+    config: &Config,
+    scripted: bool,
+    known: &Table,
+    faults: &Faults,
+) -> (Catalog, Vec<Known>) {
     let names = Names::collect(config, faults);
     let builder = Builder { config, names, faults, scripted };
     builder.check_callers();
@@ -46,11 +52,16 @@ pub(crate) fn build(config: &Config, scripted: bool, faults: &Faults) -> Catalog
         name: provider.name.clone(),
         rates: Rates::new(&provider.limits),
     });
+    let known: Vec<Known> =
+        config.deployments.iter().map(|own| builder.known(own, known)).collect();
+    let deployments = config.deployments.iter().zip(&known);
+    let deployments = deployments.map(|(own, known)| builder.deployment(own, known)).collect();
+    let known = known.into_iter().filter(|known| !known.is_empty()).collect();
     let groups = builder.groups();
     let mut catalog = Catalog {
         document: Arc::default(),
         providers: providers.collect(),
-        deployments: config.deployments.iter().map(|own| builder.deployment(own)).collect(),
+        deployments,
         prefixes: groups.iter().any(|group| group.affinity == Affinity::Prefix),
         groups,
         deployment_names: builder
@@ -71,7 +82,7 @@ pub(crate) fn build(config: &Config, scripted: bool, faults: &Faults) -> Catalog
     let quiet = Faults::default();
     catalog = catalog.with_direct_names(PolicyConfig::default().resolve(&config.policy, &quiet));
     catalog.note_defaults();
-    catalog
+    (catalog, known)
 }
 
 impl Builder<'_> {
@@ -79,7 +90,21 @@ impl Builder<'_> {
         self.names.group(reference, self.faults)
     }
 
-    fn deployment(&self, config: &DeploymentConfig) -> Deployment {
+    /// What the table says of a deployment that says it not itself.
+    fn known(&self, config: &DeploymentConfig, table: &Table) -> Known {
+        let id = self.names.providers.get(config.provider.as_ref().map_or("", |name| &*name.name));
+        let provider = id.and_then(|id| self.config.providers.get(id.index()));
+        let provider = provider.filter(|_| self.config.known_models);
+        let (supports, price) =
+            provider.and_then(|provider| table.find(provider, &config.model)).unwrap_or_default();
+        Known {
+            path: config.place.path(),
+            supports: supports.without(&config.supports),
+            price: price.filter(|_| config.price.is_none()),
+        }
+    }
+
+    fn deployment(&self, config: &DeploymentConfig, known: &Known) -> Deployment {
         let id = self.provider_of(config);
         let provider = id.and_then(|id| self.config.providers.get(id.index()));
         let counting = config.counting.unwrap_or_default();
@@ -94,21 +119,22 @@ impl Builder<'_> {
             region: config.region.clone().or_else(|| provider?.region.clone()),
             rates: counting.shape(&config.limits),
             counting,
-            supports: config.supports,
-            price: config.price,
+            supports: config.supports.or(&known.supports),
+            price: config.price.or(known.price),
             lost: config.params.lost(),
             blocked: provider.filter(|_| !self.scripted).and_then(blocked),
             retired: false,
             policy: PolicyOverride {
-                probe_every: self.probe_every(config),
+                probe_every: self.probe_every(config, known),
                 ..config.policy.overrides(&self.config.policy, self.faults)
             },
         }
     }
 
     /// Its own setting, else, if a probe costs nothing, the one for all.
-    fn probe_every(&self, config: &DeploymentConfig) -> Option<Duration> {
-        let for_all = self.config.policy.probe_every.filter(|_| config.price.is_none());
+    fn probe_every(&self, config: &DeploymentConfig, known: &Known) -> Option<Duration> {
+        let free = config.price.or(known.price).is_none();
+        let for_all = self.config.policy.probe_every.filter(|_| free);
         config.policy.probe_every.or(for_all)
     }
 

@@ -50,6 +50,8 @@ pub struct Config {
     pub telemetry: Telemetry,
     /// Where things live.
     pub state: State,
+    /// Whether a built-in table of models fills in what deployments do not say.
+    pub known_models: bool,
 }
 
 /// Another name for a group, or for an alias of one.
@@ -119,6 +121,7 @@ impl Config {
                     .map(|all| Telemetry::read(&all, secrets))
                     .unwrap_or_default(),
                 state: map.get("state").map(|all| State::read(&all, secrets)).unwrap_or_default(),
+                known_models: map.read("known_models", Value::bool).unwrap_or(true),
             }
         })
     }

@@ -30,6 +30,7 @@ mod egress;
 mod fault;
 mod group;
 mod idle;
+mod known;
 mod names;
 mod not_built;
 mod owners;
@@ -63,6 +64,7 @@ pub use fault::ConfigFault;
 pub(crate) use fault::Faults;
 pub(crate) use group::override_strategy;
 pub use group::{GroupConfig, MemberConfig};
+pub use known::Known;
 pub use not_built::NotBuilt;
 pub use params::Params;
 pub use policy::{
@@ -94,6 +96,8 @@ pub struct Loaded {
     pub not_built: Vec<NotBuilt>,
     /// What is valid and still hardly meant.
     pub warnings: Vec<ConfigWarning>,
+    /// What the built-in table of models has filled in.
+    pub known: Vec<Known>,
 }
 
 impl Config {
@@ -138,7 +142,8 @@ fn load(value: &Value<'_>, secrets: Secrets<'_>) -> Option<Loaded> {
     let before = faults.count();
     let config = Config::read(value, secrets);
     let scripted = matches!(secrets, Secrets::NotNeeded);
-    let mut catalog = build::build(&config, scripted, faults);
+    let known = known::Table::read();
+    let (mut catalog, known) = build::build(&config, scripted, &known, faults);
     if faults.count() > before {
         return None;
     }
@@ -146,7 +151,7 @@ fn load(value: &Value<'_>, secrets: Secrets<'_>) -> Option<Loaded> {
     let absent = absent.map(|provider| provider.name.as_str()).collect();
     catalog.document = document_of(value.node(), scripted, &absent);
     let warnings = warnings::warnings(&config, &catalog);
-    Some(Loaded { not_built: not_built::not_built(value), warnings, config, catalog })
+    Some(Loaded { not_built: not_built::not_built(value), warnings, config, catalog, known })
 }
 
 /// Reads YAML as hosts do: repeated keys come through, for the reader to report with their place.

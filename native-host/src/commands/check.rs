@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use pointsman_core::{ConfigFault, Loaded};
+use pointsman_core::{Capability, ConfigFault, Known, Loaded};
 use serde_json::{Value, json};
 
 use super::{failed, serve};
@@ -44,6 +44,9 @@ fn print_notes(loaded: &Loaded, name: &str) {
     for warning in &loaded.warnings {
         println!("warning: {}: {} ({})", warning.path, warning.message, warning.name);
     }
+    for known in &loaded.known {
+        println!("known: {}: {} (table of {})", known.path, known_words(known), Known::as_of());
+    }
     let not_built: Vec<_> = serve::not_built(loaded).collect();
     for note in &not_built {
         let serve = if note.restricts { "; `serve` refuses to start with it" } else { "" };
@@ -57,6 +60,44 @@ fn print_notes(loaded: &Loaded, name: &str) {
         loaded.warnings.len(),
         not_built.len()
     );
+}
+
+/// What the table of models has filled in, as the configuration would say it.
+fn known_words(known: &Known) -> String {
+    let Known { supports, price, .. } = known;
+    let sizes =
+        [("context_tokens", supports.context_tokens), ("output_tokens", supports.output_tokens)];
+    let sizes = sizes.into_iter().filter_map(|(name, size)| Some(format!("{name} {}", size?)));
+    let words = sizes.chain(abilities(known).map(|one| one.name().to_owned()));
+    let price = price.map(|price| format!("price {} / {}", usd(price.input), usd(price.output)));
+    words.chain(price).collect::<Vec<_>>().join(", ")
+}
+
+fn abilities(known: &Known) -> impl Iterator<Item = Capability> {
+    let supports = known.supports;
+    Capability::ALL.into_iter().filter(move |one| supports.has(*one) == Some(true))
+}
+
+/// A price in pico-USD per token as USD per million tokens.
+fn usd(pico: u64) -> f64 {
+    pico as f64 / 1e6
+}
+
+fn known_json(known: &Known) -> Value {
+    let Known { path, supports, price } = known;
+    json!({
+        "path": path,
+        "as_of": Known::as_of(),
+        "supports": abilities(known).map(Capability::name).collect::<Vec<_>>(),
+        "context_tokens": supports.context_tokens,
+        "output_tokens": supports.output_tokens,
+        "price": price.map(|price| json!({
+            "input": usd(price.input),
+            "cached_input": usd(price.cached_input),
+            "cache_write": usd(price.cache_write),
+            "output": usd(price.output),
+        })),
+    })
 }
 
 fn as_json(loaded: &Result<Loaded, Vec<ConfigFault>>) -> Value {
@@ -73,6 +114,7 @@ fn as_json(loaded: &Result<Loaded, Vec<ConfigFault>>) -> Value {
                 "faults": [],
                 "warnings": warnings.collect::<Vec<_>>(),
                 "not_built": not_built.collect::<Vec<_>>(),
+                "known": loaded.known.iter().map(known_json).collect::<Vec<_>>(),
             })
         }
         Err(faults) => {
@@ -88,6 +130,7 @@ fn as_json(loaded: &Result<Loaded, Vec<ConfigFault>>) -> Value {
                 "faults": faults.collect::<Vec<_>>(),
                 "warnings": [],
                 "not_built": [],
+                "known": [],
             })
         }
     }

@@ -10,7 +10,7 @@ use crate::limit::Dimension;
 
 #[test]
 fn the_example_loads_whole() {
-    let Loaded { config, catalog, not_built, warnings } = load(EXAMPLE).unwrap();
+    let Loaded { config, catalog, not_built, warnings, .. } = load(EXAMPLE).unwrap();
     assert_eq!(
         config.server.admin_token.as_ref().unwrap().expose(),
         "secret-of-POINTSMAN_ADMIN_TOKEN"

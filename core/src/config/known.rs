@@ -1,0 +1,206 @@
+//! What is known of models at their makers' own services, for deployments that do not say it.
+//!
+//! A table in one dated file. It speaks of a model where its provider's address is the maker's own:
+//! what is behind another address only has the same name. Azure's deployments may be named as one
+//! likes and priced by region, so of them only abilities are taken, and only if they have a model's
+//! name. What a configuration says goes before it, key by key, a price as a whole;
+//! `known_models: false` switches it off.
+
+use std::collections::BTreeMap;
+
+use super::provider::{Protocol, ProviderConfig};
+use super::units::{count, pico_usd_per_token};
+use crate::catalog::Supports;
+use crate::cost::Price;
+
+const TABLE: &str = include_str!("known.txt");
+
+/// What the table gave to a deployment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Known {
+    /// The deployment's place in the document.
+    pub path: String,
+    /// What it can do: what the configuration says itself is not here.
+    pub supports: Supports,
+    /// What it costs, if the configuration does not say.
+    pub price: Option<Price>,
+}
+
+impl Known {
+    /// The day of the table, such as `2026-11-30`.
+    pub fn as_of() -> &'static str {
+        let title = TABLE.lines().next().unwrap_or_default();
+        title.rsplit(' ').next().unwrap_or_default().trim_end_matches('.')
+    }
+
+    /// Whether it says nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.supports == Supports::default() && self.price.is_none()
+    }
+}
+
+/// The table, by host and model.
+#[derive(Debug, Default)]
+pub(crate) struct Table(BTreeMap<(&'static str, &'static str), &'static str>);
+
+impl Table {
+    pub(crate) fn read() -> Self {
+        let mut table = BTreeMap::new();
+        let mut host = "";
+        for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
+            match line.split_once(' ') {
+                Some(("@", name)) => host = name,
+                Some((model, facts)) => _ = table.insert((host, model), facts),
+                None => {}
+            }
+        }
+        Self(table)
+    }
+
+    /// What is known of a provider's model.
+    pub(crate) fn find(
+        &self,
+        provider: &ProviderConfig,
+        model: &str,
+    ) -> Option<(Supports, Option<Price>)> {
+        let azure = provider.protocol == Protocol::Azure;
+        let host = if azure { OPENAI } else { host(provider)? };
+        let names = [model, undated(model)];
+        let line = names.into_iter().find_map(|name| self.0.get(&(host, name)))?;
+        let (supports, price) = facts(line)?;
+        Some((supports, price.filter(|_| !azure)))
+    }
+}
+
+const OPENAI: &str = "api.openai.com";
+
+/// Where a provider is.
+fn host(provider: &ProviderConfig) -> Option<&str> {
+    let Some(base_url) = &provider.base_url else {
+        return match provider.protocol {
+            Protocol::Openai => Some(OPENAI),
+            Protocol::Anthropic => Some("api.anthropic.com"),
+            Protocol::Gemini => Some("generativelanguage.googleapis.com"),
+            Protocol::Azure | Protocol::Bedrock | Protocol::Mock => None,
+        };
+    };
+    base_url.strip_prefix("https://")?.split('/').next()
+}
+
+/// A name without the date behind it: `-20250929` or `-2024-11-20`.
+fn undated(model: &str) -> &str {
+    for form in ["-dddddddd", "-dddd-dd-dd"] {
+        let at = model.len().saturating_sub(form.len());
+        let fits = |(byte, form): (u8, u8)| match form {
+            b'd' => byte.is_ascii_digit(),
+            other => byte == other,
+        };
+        if let Some((name, date)) = model.split_at_checked(at)
+            && date.len() == form.len()
+            && date.bytes().zip(form.bytes()).all(fits)
+        {
+            return name;
+        }
+    }
+    model
+}
+
+/// What a line says behind the model's name.
+fn facts(line: &str) -> Option<(Supports, Option<Price>)> {
+    let mut words = line.split_whitespace();
+    let (window, output, can) = (words.next()?, words.next()?, words.next()?);
+    let can = |letter: char| can.contains(letter).then_some(true);
+    let supports = Supports {
+        tools: can('t'),
+        vision: can('v'),
+        audio: can('a'),
+        json_schema: can('j'),
+        web_search: can('w'),
+        context_tokens: Some(count(window).ok()?),
+        output_tokens: Some(count(output).ok()?),
+    };
+    let mut price = || words.next().and_then(|word| pico_usd_per_token(word).ok());
+    let (input, cached_input, cache_write, output) = (price(), price(), price(), price());
+    let price = input.zip(output).map(|(input, output)| Price {
+        input,
+        cached_input: cached_input.unwrap_or(input),
+        cache_write: cache_write.unwrap_or(input),
+        output,
+    });
+    Some((supports, price))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn provider(protocol: Protocol, base_url: Option<&str>) -> ProviderConfig {
+        let base_url = base_url.map(str::to_owned);
+        ProviderConfig { protocol, base_url, ..ProviderConfig::scripted() }
+    }
+
+    #[test]
+    fn every_line_has_its_form() {
+        let date: Vec<usize> =
+            Known::as_of().split('-').map(|part| part.parse().unwrap()).collect();
+        assert!(date[0] >= 2026 && (1..=12).contains(&date[1]) && (1..=31).contains(&date[2]));
+        let lines = TABLE.lines().filter(|line| !line.starts_with(['#', '@'])).count();
+        let table = Table::read();
+        assert_eq!(table.0.len(), lines, "a model stands twice, or a line has no facts");
+        for ((host, model), line) in &table.0 {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert_eq!(words.len(), 7, "{model}");
+            assert!(
+                host.contains('.') && words[2].chars().all(|c| "tvajw-".contains(c)),
+                "{model}"
+            );
+            let (supports, price) = facts(line).unwrap();
+            let (window, output) = (supports.context_tokens, supports.output_tokens);
+            assert!(output.unwrap() > 0 && output <= window, "{model}");
+            let prices = &words[3..];
+            assert_eq!(price.is_some(), prices[0] != "-" && prices[3] != "-", "{model}");
+            assert_eq!(price.is_none(), prices.iter().all(|word| *word == "-"), "{model}");
+            for word in prices.iter().filter(|word| **word != "-") {
+                pico_usd_per_token(word).unwrap();
+            }
+            if let Some(price) = price {
+                assert!(price.cached_input <= price.input && price.output > 0, "{model}");
+            }
+        }
+        assert!(TABLE.len() < 10_000, "it is part of every WASM module");
+    }
+
+    #[test]
+    fn a_model_is_known_at_its_makers_own_address_alone() {
+        let table = Table::read();
+        let find =
+            |protocol, base_url, model: &str| table.find(&provider(protocol, base_url), model);
+        let (supports, price) = find(Protocol::Openai, None, "gpt-4o").unwrap();
+        assert_eq!((supports.context_tokens, supports.tools), (Some(128_000), Some(true)));
+        assert_eq!((supports.audio, price.unwrap().output), (None, 10_000_000));
+        let own = Some("https://api.openai.com/v1");
+        assert!(find(Protocol::Openai, own, "gpt-4o").is_some());
+        for elsewhere in ["http://127.0.0.1:8000/v1", "https://openrouter.ai/api/v1"] {
+            assert_eq!(find(Protocol::Openai, Some(elsewhere), "gpt-4o"), None, "{elsewhere}");
+        }
+        assert_eq!(find(Protocol::Openai, None, "my-model"), None);
+        assert_eq!(find(Protocol::Mock, None, "gpt-4o"), None);
+        let azure = find(Protocol::Azure, Some("https://x.openai.azure.com"), "gpt-4o").unwrap();
+        assert_eq!(azure, (supports, None));
+    }
+
+    #[test]
+    fn a_dated_name_is_its_models_unless_it_has_a_line() {
+        let table = Table::read();
+        let openai = provider(Protocol::Openai, None);
+        let find = |model: &str| table.find(&openai, model);
+        assert_eq!(find("gpt-4o-2024-11-20"), find("gpt-4o"));
+        assert_ne!(find("gpt-4o-2024-05-13"), find("gpt-4o"));
+        assert_eq!(find("gpt-4o-next"), None);
+        let anthropic = provider(Protocol::Anthropic, None);
+        assert!(table.find(&anthropic, "claude-sonnet-4-5-20250929").is_some());
+        for (name, undated_name) in [("a-2024", "a-2024"), ("ä-20240101", "ä"), ("", "")] {
+            assert_eq!(undated(name), undated_name);
+        }
+    }
+}
