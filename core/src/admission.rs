@@ -20,6 +20,7 @@ use crate::purse::{Alert, Hold};
 use crate::rejection::{Denied, Refusal, RefusalReason, Rejection};
 use crate::request::Priority;
 use crate::router::{LEASE_GRACE, Router};
+use crate::state::Target;
 use crate::time::Timestamp;
 use crate::trace::{LimitReading, TraceEntry};
 
@@ -128,12 +129,16 @@ impl Router {
         let mut amounts = Amounts { requests: 1, ..Amounts::default() };
         let mut money = 0;
         let Some(group) = call.route.origin else { return (amounts, money) };
-        for member in &self.catalog.group(group).members {
+        let group = self.catalog.group(group);
+        let model = group.takes_any.then(|| call.model(&self.catalog));
+        for member in &group.members {
             let deployment = self.catalog.deployment(member.deployment);
             if member.weight == 0 || deployment.blocked.is_some() {
                 continue;
             }
-            let expected = self.fleet.expected(&self.catalog, member.deployment, &call.request);
+            let state = self.fleet.state_of(member.deployment, model);
+            let target = Target { deployment: member.deployment, state };
+            let expected = self.fleet.expected(&self.catalog, target, &call.request);
             amounts.input = amounts.input.max(expected.input);
             amounts.output = amounts.output.max(expected.output);
             money = money.max(deployment.price.map_or(0, |price| price.at_most(&expected)));
@@ -195,7 +200,7 @@ impl Router {
     fn lose(&mut self, held: &Held, now: Timestamp) {
         let used = Used::all(&held.expected);
         self.fleet.settle(&self.catalog, held, &used, now);
-        self.fleet.health_mut(held.deployment).on_no_verdict(held.sent, now);
+        self.fleet.on_no_verdict(held.deployment, &held.sent, now);
         self.queue.release(held.deployment);
         if let Some(hold) = held.hold.and_then(|id| self.purses.holds.get_mut(id)) {
             let price = self.catalog.deployment(held.deployment).price;

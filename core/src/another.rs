@@ -4,8 +4,8 @@ use crate::action::Stop;
 use crate::call::Call;
 use crate::catalog::Policy;
 use crate::failure::{FallbackSteps, OtherMembers};
-use crate::id::DeploymentId;
 use crate::retry_budget::RetryOf;
+use crate::state::StateId;
 use crate::walk::{Choice, Step, Walk};
 
 /// How far a member's times must be known to be believed, from 0 to 1.
@@ -41,7 +41,7 @@ impl Walk<'_> {
     /// Another attempt, if there is time for it and the retry budget pays.
     pub(crate) fn afford(&self, call: &Call, found: Step, of: RetryOf) -> Step {
         let Step::Send(choice) = found else { return found };
-        if self.too_late(call, choice.member.deployment) {
+        if self.too_late(call, choice.state) {
             return Step::Stop(Stop::Deadline);
         }
         if self.budget.allows(&self.catalog.retry_budget, of, self.now) {
@@ -53,9 +53,9 @@ impl Walk<'_> {
 
     /// Whether a well-measured member is not expected to begin its answer before the deadline: then
     /// an attempt would only cost.
-    fn too_late(&self, call: &Call, id: DeploymentId) -> bool {
+    fn too_late(&self, call: &Call, state: StateId) -> bool {
         let input = call.request.input_tokens;
-        let expected = self.fleet.observed(id).first_token(input, self.now);
+        let expected = self.fleet.observed(state).first_token(input, self.now);
         let left = call.deadline.micros_since(self.now) as f64 / 1_000_000.0;
         expected.trust > BELIEVED && expected.value > left
     }

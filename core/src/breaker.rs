@@ -126,12 +126,15 @@ impl Breaker {
         self.epoch = epoch;
     }
 
-    /// The probe goes out; it is leased until `lease`.
-    pub(crate) fn probe(&mut self, lease: Timestamp) {
-        if let State::Open { trips, until: promised, .. }
-        | State::HalfOpen { trips, promised, .. } = self.state
-        {
-            self.turn(State::HalfOpen { until: lease, trips, promised });
+    /// The probe goes out, leased until `lease`; `false` if it is closed and needs none.
+    pub(crate) fn probe(&mut self, lease: Timestamp) -> bool {
+        match self.state {
+            State::Open { trips, until: promised, .. }
+            | State::HalfOpen { trips, promised, .. } => {
+                self.turn(State::HalfOpen { until: lease, trips, promised });
+                true
+            }
+            State::Closed { .. } => false,
         }
     }
 

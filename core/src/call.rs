@@ -6,7 +6,6 @@ use crate::chance::Chance;
 use crate::cost::Bill;
 use crate::failure::{Failure, FailureKind, FallbackSteps, SameMember};
 use crate::fairness::{Charge, Flow};
-use crate::health::Sent;
 use crate::id::{AttemptNo, CallId, DeploymentId, GroupId, ReservationId};
 use crate::inline::Inline;
 use crate::limit::Amounts;
@@ -14,9 +13,11 @@ use crate::observe::Departure;
 use crate::owners::OwnerId;
 use crate::purse::Hold;
 use crate::request::{Request, Usage};
+use crate::resolution::ConcreteName;
 use crate::steering::Steering;
 use crate::time::Timestamp;
 use crate::trace::{Trace, TraceEntry};
+use crate::verdict::Sent;
 
 /// One client request inside the router. Opaque: hosts hold it and pass it back.
 #[derive(Debug)]
@@ -50,6 +51,8 @@ pub(crate) struct Route {
     pub(crate) revision: u32,
     /// The group that the requested name resolved to.
     pub(crate) origin: Option<GroupId>,
+    /// The name of the model for deployments that take any.
+    pub(crate) concrete: ConcreteName,
     /// The group of the latest attempt.
     pub(crate) current: Option<GroupId>,
     /// Which fallback lists are open; a narrower one stays open to the end of the call.
@@ -261,7 +264,12 @@ impl Route {
 
     /// The catalog has been replaced. What was done in the call's own group was done in its new one;
     /// of others nothing is known any more.
-    pub(crate) fn renumber(&mut self, revision: u32, origin: Option<GroupId>) {
+    pub(crate) fn renumber(
+        &mut self,
+        revision: u32,
+        origin: Option<GroupId>,
+        concrete: ConcreteName,
+    ) {
         let moved = |group: GroupId| if self.origin == Some(group) { origin } else { None };
         let all = |groups: &Inline<GroupId, { MAX_ATTEMPTS as usize }>| {
             let mut kept = Inline::new();
@@ -272,7 +280,7 @@ impl Route {
         };
         let (attempts, spent) = (all(&self.attempts), all(&self.spent));
         let current = self.current.and_then(moved);
-        *self = Self { revision, origin, current, attempts, spent, ..*self };
+        *self = Self { revision, origin, concrete, current, attempts, spent, ..*self };
     }
 
     /// A failure opens its lists; a narrower path stays.

@@ -6,9 +6,10 @@ use crate::catalog::Policy;
 use crate::funnel::Funnel;
 use crate::id::{CallId, DeploymentId, GroupId};
 use crate::limit::Amounts;
-use crate::queue::Joining;
+use crate::queue::{Joining, Wanted};
 use crate::rejection::{RefusalReason, Rejection};
 use crate::router::Router;
+use crate::state::Target;
 use crate::time::Timestamp;
 use crate::visits::Visits;
 use crate::walk::{Step, Walk};
@@ -55,11 +56,12 @@ impl Walk<'_> {
     }
 
     /// The deployments whose capacity the call would wait for.
-    pub(crate) fn waits_for(&self, call: &Call) -> Vec<DeploymentId> {
+    pub(crate) fn waits_for(&self, call: &Call) -> Vec<Wanted> {
         let mut found = Vec::new();
-        self.each_passing(call, |id, _| {
-            if !found.contains(&id) {
-                found.push(id);
+        self.each_passing(call, |Target { deployment, state }, _| {
+            let wanted = Wanted { deployment, state: self.fleet.key(state) };
+            if !found.contains(&wanted) {
+                found.push(wanted);
             }
         });
         found
@@ -68,14 +70,17 @@ impl Walk<'_> {
     fn prospect(&self, call: &Call) -> Prospect {
         let rank = self.queue.rank(call.id, call.flow());
         let mut prospect = Prospect::default();
-        self.each_passing(call, |id, lifts| {
+        self.each_passing(call, |target, lifts| {
+            let id = target.deployment;
             let Some(lifts) = lifts else {
                 prospect.busy = true;
                 return;
             };
-            let own = self.fleet.amounts(self.catalog, id, &call.request);
-            let ahead = self.queue.amounts_ahead(id, rank);
-            let ahead = self.fleet.counted(self.catalog, id, &ahead).plus(&own);
+            let own = self.fleet.amounts(self.catalog, target, &call.request);
+            let ahead = self.queue.amounts_ahead(id, rank, |wanted| {
+                self.fleet.may_go_first(wanted, target, self.now)
+            });
+            let ahead = self.fleet.counted(self.catalog, target, &ahead).plus(&own);
             let priority = call.request.priority;
             let room = self.fleet.has_room(self.catalog, id, priority, &ahead, self.now);
             let in_turn = match room {
@@ -89,7 +94,7 @@ impl Walk<'_> {
     }
 
     /// Every untried candidate whose reason time will lift, and when, if that is known.
-    fn each_passing(&self, call: &Call, mut visit: impl FnMut(DeploymentId, Option<Timestamp>)) {
+    fn each_passing(&self, call: &Call, mut visit: impl FnMut(Target, Option<Timestamp>)) {
         let mut visits = Visits::of(call);
         while let Some(one) = visits.next(self, call, true) {
             let funnel = Funnel::new(self, call, one, Repeat::Untried(&call.history));
@@ -98,7 +103,7 @@ impl Walk<'_> {
                     Err(rejection)
                         if rejection.passes() && !call.history.has_tried(member.deployment) =>
                     {
-                        visit(member.deployment, funnel.lifts_at(member, rejection));
+                        visit(funnel.target(member.deployment), funnel.lifts_at(member, rejection));
                     }
                     _ => {}
                 }
@@ -147,11 +152,11 @@ impl Router {
             limited && provider == catalog.deployment(other).provider
         };
         let fits = |id: DeploymentId, priority, amounts: &Amounts| {
-            let amounts = fleet.counted(catalog, id, amounts);
-            let room = || fleet.has_room(catalog, id, priority, &amounts, now);
-            fleet.health(id).pass(now).is_ok() && room().is_ok()
+            let amounts = fleet.counted(catalog, Target::of(id), amounts);
+            fleet.has_room(catalog, id, priority, &amounts, now).is_ok()
         };
-        self.queue.wake(linked, fits)
+        let open = |wanted: &Wanted| fleet.is_open(wanted, now);
+        self.queue.wake(linked, open, fits)
     }
 }
 

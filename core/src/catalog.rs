@@ -175,6 +175,13 @@ pub struct Deployment {
     pub policy: PolicyOverride,
 }
 
+impl Deployment {
+    /// Whether it takes its model from the request.
+    pub(crate) fn takes_any(&self) -> bool {
+        self.model == ModelName::FromRequest
+    }
+}
+
 /// The model name sent to the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelName {
@@ -227,6 +234,8 @@ pub struct Group {
     pub hidden: bool,
     /// Whether a member serves the requests that no tag places.
     pub(crate) has_default: bool,
+    /// Whether a member takes its model from the request.
+    pub(crate) takes_any: bool,
 }
 
 /// One member of a group.

@@ -100,5 +100,6 @@ fn hidden(name: String, members: &[DeploymentId], all: &[Deployment], policy: Po
         policy,
         hidden: true,
         has_default: false,
+        takes_any: false,
     }
 }

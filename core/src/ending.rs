@@ -13,6 +13,7 @@ use crate::id::DeploymentId;
 use crate::limit::Amounts;
 use crate::request::Usage;
 use crate::router::{Router, finish};
+use crate::state::State;
 use crate::time::{Timestamp, micros};
 use crate::trace::TraceEntry;
 
@@ -27,20 +28,34 @@ impl Router {
         quota: Option<QuotaFacts>,
         now: Timestamp,
     ) -> Action {
-        let health = self.fleet.health_mut(flight.deployment);
-        health.on_ready(&flight.breaker, flight.sent, now);
-        let closed = flight.sent.probe && health.breaker.closed_since() == Some(now);
+        let closed = self.fleet.on_ready(flight.deployment, &flight.sent, &flight.breaker, now);
         self.hear(&flight, true, now);
         let queued = self.ledger.begun(flight.reservation);
-        let observed = self.fleet.observed_mut(flight.deployment);
-        observed.dequeue(queued);
-        observed.on_ready(&mut flight.departure, first_content_at, closed, now);
+        if let Some(state) = self.fleet.kept_mut(flight.sent.state) {
+            state.observed.dequeue(queued);
+            state.observed.on_ready(&mut flight.departure, first_content_at, closed, now);
+        }
+        self.prove(call, &mut flight, first_content_at, now);
         self.learn_quota(&flight, quota, now);
         self.queue.release(flight.deployment);
         call.phase = Phase::Relaying { flight, usage };
         let attempt = flight.number.number();
         call.note(|| TraceEntry::Ready { at: first_content_at, attempt });
         Action::Relay(flight.number)
+    }
+
+    /// The concrete model has answered: from now on the attempt belongs to the state of its own.
+    fn prove(&mut self, call: &Call, flight: &mut Flight, first: Timestamp, now: Timestamp) {
+        // Where the lease is over, what it held has been given back.
+        let Some(held) = self.ledger.get_mut(flight.reservation) else { return };
+        let model = call.model(&self.catalog);
+        if let Some(sent) = self.fleet.prove(flight.deployment, &flight.sent, model, now) {
+            held.sent = sent;
+            flight.sent = sent;
+            if let Some(state) = self.fleet.kept_mut(sent.state) {
+                state.observed.on_ready(&mut flight.departure, first, false, now);
+            }
+        }
     }
 
     /// An attempt failed before any of its content was delivered.
@@ -102,11 +117,11 @@ impl Router {
         now: Timestamp,
     ) -> Action {
         let usage = usage.unwrap_or_else(|| estimate(&flight));
-        let observed = self.fleet.observed_mut(flight.deployment);
-        observed.on_completed(&flight.departure, &usage, ended_at, stalled_by_client, now);
+        if let Some(State { observed, learnt, .. }) = self.fleet.kept_mut(flight.sent.state) {
+            observed.on_completed(&flight.departure, &usage, ended_at, stalled_by_client, now);
+            learnt.learn(call.request.input_estimate(), &usage);
+        }
         self.settle(call, &flight, &Used::of(usage), now);
-        let health = self.fleet.health_mut(flight.deployment);
-        health.learnt.learn(call.request.input_estimate(), &usage);
         let (by, attempts, cost) = (flight.deployment, call.history.attempts, call.cost());
         finish(call, Outcome::Served { by, usage, attempts, cost }, now)
     }
@@ -134,8 +149,7 @@ impl Router {
         let mut usage = Usage::default();
         if let Some((flight, used)) = ended {
             self.settle(call, &flight, &used, now);
-            let health = self.fleet.health_mut(flight.deployment);
-            health.on_no_verdict(flight.sent, now);
+            self.fleet.on_no_verdict(flight.deployment, &flight.sent, now);
             usage = used.usage;
         }
         let cost = call.cost();
@@ -190,9 +204,12 @@ impl Router {
         // A clock that the deadline had cut short says nothing about the deployment.
         let our_clock =
             matches!(failure.kind, FailureKind::Connect | FailureKind::FirstTokenTimeout);
-        let counts = !(our_clock && now >= call.deadline);
-        let observed = self.fleet.observed_mut(flight.deployment);
-        observed.on_failure(&flight.departure, failure, counts, now);
+        let cut_short = our_clock && now >= call.deadline;
+        let the_name = self.fleet.blames_the_name(flight.deployment, &flight.sent, failure);
+        let counts = !cut_short && !the_name;
+        if let Some(state) = self.fleet.kept_mut(flight.sent.state) {
+            state.observed.on_failure(&flight.departure, failure, counts, now);
+        }
         let rules = Rules {
             breaker: &flight.breaker,
             throttle: &flight.throttle,
@@ -200,7 +217,7 @@ impl Router {
             counts,
             now,
         };
-        self.fleet.health_mut(flight.deployment).on_failure(failure, flight.sent, &rules);
+        self.fleet.on_failure(flight.deployment, &flight.sent, failure, &rules);
         self.learn_quota(flight, failure.quota, now);
         let deployment = self.catalog.deployment(flight.deployment);
         call.note(|| TraceEntry::Failed {
@@ -214,9 +231,8 @@ impl Router {
 
     fn learn_quota(&mut self, flight: &Flight, quota: Option<QuotaFacts>, now: Timestamp) {
         if let Some(facts) = quota {
-            let rates = self.catalog.deployment(flight.deployment).rates;
-            let health = self.fleet.health_mut(flight.deployment);
-            health.on_quota(&facts, &rates, &flight.throttle, now);
+            let rates = &self.catalog.deployment(flight.deployment).rates;
+            self.fleet.on_quota(flight, &facts, rates, now);
         }
     }
 

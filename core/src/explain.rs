@@ -58,11 +58,9 @@ impl Router {
     pub fn gate(&self, id: DeploymentId, now: Timestamp) -> Gate {
         let now = now.max(self.latest);
         let configured = self.catalog.deployments.get(id.index());
-        match (configured, self.fleet.find(id)) {
-            (Some(deployment), Some(health))
-                if deployment.blocked.is_none() && !deployment.retired =>
-            {
-                health.gate(now)
+        match (configured, self.fleet.find_endpoint(id)) {
+            (Some(deployment), Some(_)) if deployment.blocked.is_none() && !deployment.retired => {
+                self.fleet.gate(id, now)
             }
             _ => Gate::Blocked,
         }
@@ -70,7 +68,7 @@ impl Router {
 
     /// Calls in flight at a deployment.
     pub fn in_flight(&self, id: DeploymentId) -> u32 {
-        self.fleet.find(id).map_or(0, |health| health.meter.in_flight())
+        self.fleet.find_endpoint(id).map_or(0, |endpoint| endpoint.meter.in_flight())
     }
 
     /// Since when failures to connect have been our own fault: unrelated providers fail together.

@@ -97,6 +97,15 @@ pub enum BreakerBlame {
     None,
 }
 
+/// Whom a failure is held against, at a deployment that takes any model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The deployment as a whole, whatever model was asked for.
+    Deployment,
+    /// The concrete model; other models behind the same deployment may be well.
+    Model,
+}
+
 /// Which members of the same group may be tried next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherMembers {
@@ -236,6 +245,27 @@ impl FailureKind {
             | Self::ContentPolicy
             | Self::Local
             | Self::Cancelled => BreakerBlame::None,
+        }
+    }
+
+    /// Whom it is held against, at a deployment that takes any model: only what no model can be the
+    /// cause of reaches the whole. A quota does not: providers keep daily ones per model.
+    pub const fn reach(self) -> Reach {
+        match self {
+            Self::Connect | Self::Auth | Self::Local => Reach::Deployment,
+            Self::Server
+            | Self::Overloaded
+            | Self::FirstTokenTimeout
+            | Self::TotalTimeout
+            | Self::RateLimited
+            | Self::QuotaExhausted
+            | Self::NotFound
+            | Self::Untranslatable
+            | Self::BadRequest
+            | Self::ContextWindow
+            | Self::ContentPolicy
+            | Self::BrokenStream
+            | Self::Cancelled => Reach::Model,
         }
     }
 

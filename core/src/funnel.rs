@@ -9,13 +9,13 @@ use crate::call::{Call, Repeat};
 use crate::catalog::{Catalog, Deployment, Group, Member};
 use crate::config::Ceilings;
 use crate::fleet::Fleet;
-use crate::health::Health;
 use crate::id::DeploymentId;
 use crate::limit::Amounts;
 use crate::purse::Funds;
-use crate::queue::{Queue, Rank};
+use crate::queue::{Queue, Rank, Wanted};
 use crate::rejection::Rejection;
 use crate::request::{Capability, Needs, Priority, Request};
+use crate::state::{State, Target};
 use crate::time::Timestamp;
 use crate::visits::Visit;
 use crate::walk::Walk;
@@ -25,6 +25,8 @@ pub(crate) struct Funnel<'a> {
     catalog: &'a Catalog,
     fleet: &'a Fleet,
     request: &'a Request,
+    /// The concrete model that is asked for, if a member takes any.
+    model: Option<&'a str>,
     /// Whether the caller may use this group.
     permitted: bool,
     ceilings: Ceilings,
@@ -84,15 +86,15 @@ impl TagRule {
 }
 
 impl Catalog {
-    /// Notes which groups have members that serve the requests that no tag places.
-    pub(crate) fn note_defaults(&mut self) {
+    /// Notes which groups have members that serve the requests that no tag places, and which have
+    /// members that take any model.
+    pub(crate) fn note_members(&mut self) {
         let Self { deployments, groups, .. } = self;
-        let serves = |member: &Member| {
-            let deployment = deployments.get(member.deployment.index());
-            deployment.is_some_and(|deployment| carries(deployment, DEFAULT_TAG))
-        };
         for group in groups {
-            group.has_default = group.members.iter().any(serves);
+            let members = group.members.iter();
+            let mut members = members.filter_map(|one| deployments.get(one.deployment.index()));
+            group.takes_any = members.clone().any(Deployment::takes_any);
+            group.has_default = members.any(|one| carries(one, DEFAULT_TAG));
         }
     }
 }
@@ -123,6 +125,7 @@ impl<'a> Funnel<'a> {
             catalog,
             fleet: walk.fleet,
             request,
+            model: group.takes_any.then(|| call.model(catalog)),
             permitted,
             ceilings,
             tags,
@@ -148,11 +151,11 @@ impl<'a> Funnel<'a> {
     /// Whether `member` may have the attempt: `Ok(true)` only as its breaker's probe.
     pub(crate) fn examine(&self, member: &Member) -> Result<bool, Rejection> {
         let id = member.deployment;
-        let (deployment, health) = (self.catalog.deployment(id), self.fleet.health(id));
+        let (deployment, endpoint) = (self.catalog.deployment(id), self.fleet.endpoint(id));
         if self.asked.who {
             self.may_serve(deployment)?;
         }
-        if health.blocked || deployment.blocked.is_some() || deployment.retired {
+        if endpoint.blocked || deployment.blocked.is_some() || deployment.retired {
             return Err(Rejection::Blocked);
         }
         if member.weight == 0 {
@@ -162,17 +165,51 @@ impl<'a> Funnel<'a> {
             self.suits(deployment)?;
         }
         self.fits_window(deployment)?;
+        let target = self.target(id);
+        let state = self.fleet.state(target.state);
         if self.asked.cost {
-            self.within_ceilings(id, deployment)?;
+            self.within_ceilings(deployment, state)?;
             self.affordable(id, deployment)?;
         }
-        let probe =
-            if self.panic { health.pass_in_panic(self.now) } else { health.pass(self.now) }?;
-        if health.probe_down && !self.despite_probes {
+        let health = &state.health;
+        let own = if self.panic { health.pass_in_panic(self.now) } else { health.pass(self.now) };
+        let probe = if self.model.is_some() { self.pass_whole(id, own) } else { own }?;
+        if endpoint.probe_down && !self.despite_probes {
             return Err(Rejection::ProbeDown);
         }
-        self.has_room(id, deployment, health)?;
+        self.has_room(target, deployment, state)?;
         if self.tried.forbids(id) { Err(Rejection::Tried) } else { Ok(probe) }
+    }
+
+    /// A deployment, with the state that holds for the model that is asked for.
+    #[inline]
+    pub(crate) fn target(&self, id: DeploymentId) -> Target {
+        match self.model {
+            None => Target::of(id),
+            Some(_) => Target { deployment: id, state: self.fleet.state_of(id, self.model) },
+        }
+    }
+
+    /// The model that is asked for, if it has a state of its own at this deployment.
+    pub(crate) fn own_model(&self, id: DeploymentId) -> Option<&'a str> {
+        self.model.filter(|_| self.target(id) != Target::of(id))
+    }
+
+    /// What the gates of a deployment as a whole make of the word of a model's own. Of two reasons,
+    /// the one that lifts last.
+    #[cold]
+    fn pass_whole(
+        &self,
+        id: DeploymentId,
+        own: Result<bool, Rejection>,
+    ) -> Result<bool, Rejection> {
+        let Some(whole) = self.fleet.concretes.whole(id) else { return own };
+        let whole = if self.panic { whole.pass_in_panic(self.now) } else { whole.pass(self.now) };
+        match (whole, own) {
+            (Ok(one), Ok(other)) => Ok(one || other),
+            (Err(whole), Err(own)) if own.lifts_at() > whole.lifts_at() => Err(own),
+            (Err(rejection), _) | (_, Err(rejection)) => Err(rejection),
+        }
     }
 
     /// When time alone lets in a member that is kept out for this reason: the latest of what its gates
@@ -180,9 +217,10 @@ impl<'a> Funnel<'a> {
     pub(crate) fn lifts_at(&self, member: &Member, rejection: Rejection) -> Option<Timestamp> {
         let first = rejection.lifts_at()?;
         let id = member.deployment;
-        let (deployment, health) = (self.catalog.deployment(id), self.fleet.health(id));
-        let throttled = health.throttled_until();
-        let room = self.has_room(id, deployment, health).err().and_then(Rejection::lifts_at);
+        let target = self.target(id);
+        let (deployment, state) = (self.catalog.deployment(id), self.fleet.state(target.state));
+        let throttled = state.health.throttled_until();
+        let room = self.has_room(target, deployment, state).err().and_then(Rejection::lifts_at);
         Some(first.max(throttled).max(room.unwrap_or(first)))
     }
 
@@ -211,19 +249,20 @@ impl<'a> Funnel<'a> {
         let (Some(funds), Some(price)) = (self.funds, self.catalog.deployment(id).price) else {
             return false;
         };
-        price.at_most(&self.fleet.expected(self.catalog, id, self.request)) > funds.left
+        price.at_most(&self.fleet.expected(self.catalog, self.target(id), self.request))
+            > funds.left
     }
 
     /// Whether the limits have room, for this call and for whoever waits before it.
     fn has_room(
         &self,
-        id: DeploymentId,
+        target: Target,
         deployment: &Deployment,
-        health: &Health,
+        state: &State,
     ) -> Result<(), Rejection> {
-        let own = health.counted(deployment, &health.expected(deployment, self.request));
-        self.room_for(id, self.request.priority, &own)?;
-        if self.queue.is_empty() { Ok(()) } else { self.in_turn(id, &own) }
+        let own = state.learnt.amounts(deployment, self.request);
+        self.room_for(target.deployment, self.request.priority, &own)?;
+        if self.queue.is_empty() { Ok(()) } else { self.in_turn(target, &own) }
     }
 
     fn room_for(
@@ -236,13 +275,15 @@ impl<'a> Funnel<'a> {
     }
 
     /// There is room for this call: whether there is for whoever waits before it, too.
-    fn in_turn(&self, id: DeploymentId, own: &Amounts) -> Result<(), Rejection> {
-        let counted = |amounts: &Amounts| self.fleet.counted(self.catalog, id, amounts);
+    fn in_turn(&self, target: Target, own: &Amounts) -> Result<(), Rejection> {
+        let id = target.deployment;
+        let counted = |amounts: &Amounts| self.fleet.counted(self.catalog, target, amounts);
         let fits = |priority, first: &Amounts| self.room_for(id, priority, &counted(first)).is_ok();
-        if !self.queue.keeps(id, self.rank, fits) {
+        let open = |wanted: &Wanted| self.fleet.may_go_first(wanted, target, self.now);
+        if !self.queue.keeps(id, self.rank, open, fits) {
             return Ok(());
         }
-        let ahead = counted(&self.queue.amounts_ahead(id, self.rank)).plus(own);
+        let ahead = counted(&self.queue.amounts_ahead(id, self.rank, open)).plus(own);
         let soon = self.now.plus(STAND_BACK);
         let until = match self.room_for(id, self.request.priority, &ahead) {
             Err(Rejection::RateLimited { until }) => until.max(soon),
@@ -264,15 +305,15 @@ impl<'a> Funnel<'a> {
     }
 
     /// What is reckoned and what was measured is only looked up where it is limited.
-    fn within_ceilings(&self, id: DeploymentId, deployment: &Deployment) -> Result<(), Rejection> {
+    fn within_ceilings(&self, deployment: &Deployment, state: &State) -> Result<(), Rejection> {
         let Ceilings { first_token_p95, total_p95, price_per_call } = self.ceilings;
         if price_per_call.is_some() {
-            let expected = self.fleet.expected(self.catalog, id, self.request);
+            let expected = state.learnt.expected(deployment, self.request);
             self.ceilings.allow_price(deployment.price, &expected)?;
         }
         if first_token_p95.is_some() || total_p95.is_some() {
-            let first = self.fleet.first_token_p95(id, self.now);
-            let total = self.fleet.total_p95(id, self.request.stream, self.now);
+            let first = state.observed.first_token_p95(self.now);
+            let total = state.observed.total_p95(self.request.stream, self.now);
             self.ceilings.allow_times(first, total)?;
         }
         Ok(())

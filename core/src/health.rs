@@ -1,4 +1,4 @@
-//! One deployment's live state: two independent gates, an operator's block, and its limits.
+//! Two independent gates: of a deployment, or of one concrete model of a deployment that serves any.
 //!
 //! *Throttle until* is what a rate limit asks for: a healthy deployment that must be left alone for
 //! a while. The *breaker* is about faults. They never move each other, with one exception: a rate
@@ -8,27 +8,15 @@
 use core::time::Duration;
 
 use crate::breaker::{Breaker, LONG, Pass};
-use crate::catalog::{BreakerPolicy, Deployment, ThrottlePolicy};
-use crate::failure::{BreakerBlame, Failure, QuotaFacts};
-use crate::learnt::Learnt;
-use crate::limit::{Amounts, Dimension, Meter};
-use crate::rates::Rates;
+use crate::catalog::{BreakerPolicy, ThrottlePolicy};
+use crate::failure::{BreakerBlame, Failure};
 use crate::rejection::Rejection;
-use crate::request::Request;
 use crate::time::{Timestamp, micros};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Health {
     pub(crate) breaker: Breaker,
     throttle: Throttle,
-    /// Blocked by an operator, until unblocked.
-    pub(crate) blocked: bool,
-    /// The last active probe found it down.
-    pub(crate) probe_down: bool,
-    /// When it was last heard of, or a probe was last asked for.
-    pub(crate) heard_at: Timestamp,
-    pub(crate) meter: Meter,
-    pub(crate) learnt: Learnt,
     /// Something a peer should know has changed since the last drain.
     pub(crate) changed: bool,
 }
@@ -74,40 +62,20 @@ impl Gate {
     }
 }
 
-/// The part of an attempt that health needs when it ends.
+/// The part of an attempt that a pair of gates needs when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sent {
-    /// The breaker's epoch when it was sent.
+pub(crate) struct Passed {
+    /// The breaker's epoch when it was passed.
     pub(crate) epoch: u64,
     /// Whether it was the probe.
     pub(crate) probe: bool,
 }
 
 impl Health {
-    pub(crate) fn new(rates: &Rates, now: Timestamp) -> Self {
-        Self {
-            breaker: Breaker::closed(now),
-            throttle: Throttle::default(),
-            blocked: false,
-            probe_down: false,
-            heard_at: now,
-            meter: Meter::full(rates, now),
-            learnt: Learnt::nothing(),
-            changed: false,
-        }
-    }
-
-    /// What an attempt is expected to use: the host's estimate of the input, corrected by what was
-    /// learnt, and the most output there may be, or mostly is.
-    pub(crate) fn expected(&self, deployment: &Deployment, request: &Request) -> Amounts {
-        let most = deployment.supports.output_tokens.unwrap_or(u64::MAX);
-        let output = request.max_output_tokens.unwrap_or(self.learnt.usual_output().min(most));
-        Amounts { requests: 1, input: self.learnt.input(request.input_estimate()), output }
-    }
-
-    /// What of these counts at the deployment.
-    pub(crate) fn counted(&self, deployment: &Deployment, expected: &Amounts) -> Amounts {
-        deployment.counting.reserve(expected, self.learnt.usual_output())
+    /// Open gates, and none of the past.
+    pub(crate) fn new(closed_since: Timestamp) -> Self {
+        let breaker = Breaker::closed(closed_since);
+        Self { breaker, throttle: Throttle::default(), changed: false }
     }
 
     /// Whether the gates let an attempt through: `Ok(true)` only as the probe.
@@ -135,11 +103,8 @@ impl Health {
         }
     }
 
-    /// The gates and the block as one word; the breaker before the throttle, as in the funnel.
+    /// Both gates as one word; the breaker before the throttle, as in the funnel.
     pub(crate) fn gate(&self, now: Timestamp) -> Gate {
-        if self.blocked {
-            return Gate::Blocked;
-        }
         if self.breaker.is_half_open() {
             return Gate::HalfOpen;
         }
@@ -158,31 +123,26 @@ impl Health {
         self.throttle.until
     }
 
-    /// An attempt goes out; a probe is leased until `lease`.
-    pub(crate) fn on_send(&mut self, probe: bool, lease: Timestamp) -> Sent {
-        if probe {
-            self.breaker.probe(lease);
-            self.changed = true;
-        }
-        Sent { epoch: self.breaker.epoch(), probe }
+    /// An attempt goes out; as a probe, if one is due here, it is leased until `lease`.
+    pub(crate) fn on_send(&mut self, probe: bool, lease: Timestamp) -> Passed {
+        let probe = probe && self.breaker.probe(lease);
+        self.changed |= probe;
+        Passed { epoch: self.breaker.epoch(), probe }
     }
 
     /// First content: the deployment works.
-    pub(crate) fn on_ready(&mut self, policy: &BreakerPolicy, sent: Sent, now: Timestamp) {
+    pub(crate) fn on_ready(&mut self, policy: &BreakerPolicy, passed: Passed, now: Timestamp) {
         self.throttle.untold = 0;
-        // Real content is better evidence than any probe.
-        self.probe_down = false;
-        self.heard_at = now;
-        if sent.epoch == self.breaker.epoch() {
+        if passed.epoch == self.breaker.epoch() {
             self.breaker.good(policy, now);
-            self.changed |= sent.probe;
+            self.changed |= passed.probe;
         }
     }
 
     /// A failure. `counts` is false when the fault was ours, such as a clock we had cut short.
-    pub(crate) fn on_failure(&mut self, failure: &Failure, sent: Sent, rules: &Rules<'_>) {
+    pub(crate) fn on_failure(&mut self, failure: &Failure, passed: Passed, rules: &Rules<'_>) {
         let told = failure.retry_after.is_some();
-        let current = sent.epoch == self.breaker.epoch();
+        let current = passed.epoch == self.breaker.epoch();
         if failure.kind.throttles(told) {
             self.throttle_for(failure.retry_after, rules.throttle, rules.now);
         }
@@ -197,42 +157,19 @@ impl Health {
                 self.breaker.hold(rules.now.plus(LONG), rules.now);
                 self.changed = true;
             }
-            BreakerBlame::ReopensOnly if current && sent.probe => {
+            BreakerBlame::ReopensOnly if current && passed.probe => {
                 self.breaker.hold(self.throttle.until.max(rules.now), rules.now);
                 self.changed = true;
             }
-            BreakerBlame::None if current && sent.probe => self.breaker.probe_lost(rules.now),
+            BreakerBlame::None if current && passed.probe => self.breaker.probe_lost(rules.now),
             _ => {}
         }
     }
 
     /// The attempt ended without a verdict: cancelled, abandoned, or its host is lost.
-    pub(crate) fn on_no_verdict(&mut self, sent: Sent, now: Timestamp) {
-        if sent.probe && sent.epoch == self.breaker.epoch() {
+    pub(crate) fn on_no_verdict(&mut self, passed: Passed, now: Timestamp) {
+        if passed.probe && passed.epoch == self.breaker.epoch() {
             self.breaker.probe_lost(now);
-        }
-    }
-
-    /// What the provider's headers say about its own limits: our buckets never show more than is
-    /// left; with nothing left and no bucket of ours, the deployment is left alone until the reset.
-    pub(crate) fn on_quota(
-        &mut self,
-        facts: &QuotaFacts,
-        rates: &Rates,
-        policy: &ThrottlePolicy,
-        now: Timestamp,
-    ) {
-        for (dimension, left) in
-            [(Dimension::Requests, facts.requests_left), (Dimension::Total, facts.tokens_left)]
-        {
-            let Some(left) = left else { continue };
-            if rates.rate(dimension).is_some() {
-                self.meter.at_most(rates, dimension, left, now);
-            } else if left == 0
-                && let Some(resets_in) = facts.resets_in
-            {
-                self.throttle_until(now.plus(resets_in.min(policy.max)));
-            }
         }
     }
 
@@ -248,7 +185,6 @@ impl Health {
     pub(crate) fn clear(&mut self, now: Timestamp) {
         self.breaker.clear(now);
         self.throttle = Throttle::default();
-        self.probe_down = false;
         self.changed = true;
     }
 
@@ -279,8 +215,6 @@ pub(crate) struct Rules<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bucket::Rate;
-    use crate::catalog::Limits;
     use crate::failure::FailureKind;
 
     const BREAKER: BreakerPolicy = BreakerPolicy {
@@ -302,12 +236,12 @@ mod tests {
         Rules { breaker: &BREAKER, throttle: &THROTTLE, jitter_ppm: 0, counts: true, now }
     }
 
-    fn fail(health: &mut Health, failure: Failure, sent: Sent, now: Timestamp) {
+    fn fail(health: &mut Health, failure: Failure, sent: Passed, now: Timestamp) {
         health.on_failure(&failure, sent, &rules(now));
     }
 
     fn fresh() -> Health {
-        Health::new(&Rates::default(), at(0))
+        Health::new(at(0))
     }
 
     fn tripped() -> Health {
@@ -403,20 +337,5 @@ mod tests {
         let sent = health.on_send(false, at(0));
         fail(&mut health, Failure::new(FailureKind::Auth), sent, at(10));
         assert_eq!(health.gate(at(609)), Gate::Tripped { until: at(610) });
-    }
-
-    #[test]
-    fn quota_facts_empty_our_bucket_or_throttle() {
-        let limits = Limits { requests_per_minute: Some(60), ..Limits::default() };
-        let limits = Rates::new(&limits);
-        let mut health = Health::new(&limits, at(0));
-        let facts = QuotaFacts {
-            requests_left: Some(2),
-            tokens_left: Some(0),
-            resets_in: Some(Duration::from_secs(5)),
-        };
-        health.on_quota(&facts, &limits, &THROTTLE, at(10));
-        assert_eq!(health.meter.left(Rate::new(60, None), Dimension::Requests, at(10)), 2);
-        assert_eq!(health.throttled_until(), at(15));
     }
 }

@@ -7,7 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::Usage;
+use crate::catalog::Deployment;
+use crate::limit::Amounts;
+use crate::request::{Request, Usage};
 
 /// Answers remembered.
 const KEPT: usize = 64;
@@ -30,9 +32,9 @@ const LARGEST: u64 = 1 << 40;
 pub(crate) struct Learnt {
     outputs: [u32; KEPT],
     /// How many of `outputs` are filled.
-    len: usize,
+    len: u8,
     /// The next of `outputs` to be overwritten.
-    next: usize,
+    next: u8,
     /// The 90th percentile of `outputs`, or the guess.
     usual_output: u32,
     input: Ratio,
@@ -77,6 +79,24 @@ impl Learnt {
         self.input.learn(estimated_input, usage.input);
     }
 
+    /// What an attempt is expected to use: the host's estimate of the input, corrected, and the most
+    /// output there may be, or mostly is.
+    pub(crate) fn expected(&self, deployment: &Deployment, request: &Request) -> Amounts {
+        let most = deployment.supports.output_tokens.unwrap_or(u64::MAX);
+        let output = request.max_output_tokens.unwrap_or(self.usual_output().min(most));
+        Amounts { requests: 1, input: self.input(request.input_estimate()), output }
+    }
+
+    /// What of these counts at the deployment.
+    pub(crate) fn counted(&self, deployment: &Deployment, expected: &Amounts) -> Amounts {
+        deployment.counting.reserve(expected, self.usual_output())
+    }
+
+    /// What an attempt takes of the deployment's limits.
+    pub(crate) fn amounts(&self, deployment: &Deployment, request: &Request) -> Amounts {
+        self.counted(deployment, &self.expected(deployment, request))
+    }
+
     /// The output that nine answers in ten stay within, in tokens.
     pub(crate) fn usual_output(&self) -> u64 {
         u64::from(self.usual_output)
@@ -88,8 +108,9 @@ impl Learnt {
     }
 
     pub(crate) fn state(&self) -> LearntState {
-        let oldest_first = self.outputs.iter().cycle().skip((self.next + KEPT - self.len) % KEPT);
-        LearntState { outputs: oldest_first.take(self.len).copied().collect(), input: self.input }
+        let oldest_first =
+            self.outputs.iter().cycle().skip((self.next() + KEPT - self.len()) % KEPT);
+        LearntState { outputs: oldest_first.take(self.len()).copied().collect(), input: self.input }
     }
 
     pub(crate) fn restored(state: &LearntState) -> Self {
@@ -101,22 +122,31 @@ impl Learnt {
         learnt
     }
 
+    fn len(&self) -> usize {
+        self.len.into()
+    }
+
+    fn next(&self) -> usize {
+        self.next.into()
+    }
+
     fn keep(&mut self, output: u32) {
-        if let Some(slot) = self.outputs.get_mut(self.next) {
+        let next = self.next();
+        if let Some(slot) = self.outputs.get_mut(next) {
             *slot = output;
         }
-        self.next = (self.next + 1) % KEPT;
-        self.len = (self.len + 1).min(KEPT);
+        self.next = (self.next + 1) % KEPT as u8;
+        self.len = (self.len + 1).min(KEPT as u8);
     }
 
     fn percentile(&self) -> u32 {
-        if self.len < ENOUGH {
+        if self.len() < ENOUGH {
             return OUTPUT_GUESS as u32;
         }
         let mut sorted = self.outputs;
-        let Some(filled) = sorted.get_mut(..self.len) else { return OUTPUT_GUESS as u32 };
+        let Some(filled) = sorted.get_mut(..self.len()) else { return OUTPUT_GUESS as u32 };
         // The smallest value that nine tenths do not exceed.
-        let rank = (self.len * 9).div_ceil(10).saturating_sub(1);
+        let rank = (self.len() * 9).div_ceil(10).saturating_sub(1);
         *filled.select_nth_unstable(rank).1
     }
 }

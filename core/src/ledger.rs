@@ -4,10 +4,10 @@
 //! entry has a lease, so an attempt whose host is lost gives its slot back; the sweep looks at a few
 //! entries per call, so no call pays for all.
 
-use crate::health::Sent;
 use crate::id::{DeploymentId, ReservationId};
 use crate::limit::Amounts;
 use crate::time::Timestamp;
+use crate::verdict::Sent;
 
 /// Entries looked at per sweep.
 const SWEEP: usize = 4;

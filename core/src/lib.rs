@@ -71,6 +71,7 @@ mod ceilings;
 mod census;
 mod chance;
 mod change;
+mod concrete;
 mod config;
 mod cost;
 mod counting;
@@ -113,12 +114,14 @@ mod router;
 pub mod scenario;
 mod snapshot;
 mod standing;
+mod state;
 mod steering;
 mod strategy;
 mod succession;
 mod supports;
 mod time;
 mod trace;
+mod verdict;
 mod visits;
 mod walk;
 mod window;
@@ -144,7 +147,7 @@ pub use config::{
 pub use cost::Price;
 pub use counting::{Counting, Reserve};
 pub use failure::{
-    BreakerBlame, Failure, FailureKind, FallbackSteps, OtherMembers, QuotaFacts, SameMember,
+    BreakerBlame, Failure, FailureKind, FallbackSteps, OtherMembers, QuotaFacts, Reach, SameMember,
     Settlement,
 };
 pub use health::Gate;
@@ -161,7 +164,7 @@ pub use request::{Capability, Evidence, Lar1, Needs, Priority, Request, Usage, W
 pub use resolution::{Resolution, Wildcard};
 pub use router::Router;
 pub use snapshot::{Snapshot, UnknownVersion};
-pub use standing::Standing;
+pub use standing::{ModelStanding, Standing};
 pub use strategy::PREFIX_BLOCKS;
 pub use time::{Timestamp, whole_seconds};
 pub use trace::{

@@ -47,15 +47,14 @@ impl Router {
             Notice::Block(id) => self.block(id, true),
             Notice::Unblock(id) => self.block(id, false),
             Notice::Clear(id) => {
-                if let Some(health) = self.fleet.find_mut(id) {
-                    health.clear(now);
+                if self.fleet.clear(id, now) {
                     self.queue.release(id);
                 }
             }
             Notice::Probe { deployment, up } => {
-                if let Some(health) = self.fleet.find_mut(deployment) {
-                    health.probe_down = !up;
-                    health.heard_at = now;
+                if let Some(endpoint) = self.fleet.find_endpoint_mut(deployment) {
+                    endpoint.probe_down = !up;
+                    endpoint.heard_at = now;
                     self.queue.release(deployment);
                 }
             }
@@ -71,10 +70,10 @@ impl Router {
         let mut due = Vec::new();
         for (id, deployment) in self.catalog.deployments() {
             let Some(every) = deployment.policy.probe_every else { continue };
-            let health = self.fleet.health_mut(id);
-            let usable = deployment.blocked.is_none() && !deployment.retired && !health.blocked;
-            if usable && now.since(health.heard_at) >= every {
-                health.heard_at = now;
+            let endpoint = self.fleet.endpoint_mut(id);
+            let usable = deployment.blocked.is_none() && !deployment.retired && !endpoint.blocked;
+            if usable && now.since(endpoint.heard_at) >= every {
+                endpoint.heard_at = now;
                 due.push(id);
             }
         }
@@ -82,8 +81,8 @@ impl Router {
     }
 
     fn block(&mut self, id: DeploymentId, blocked: bool) {
-        if let Some(health) = self.fleet.find_mut(id) {
-            health.blocked = blocked;
+        if let Some(endpoint) = self.fleet.find_endpoint_mut(id) {
+            endpoint.blocked = blocked;
             self.queue.release(id);
         }
     }

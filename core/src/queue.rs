@@ -13,6 +13,7 @@ use crate::fairness::{Charge, Fairness, Flow};
 use crate::id::{CallId, DeploymentId, GroupId};
 use crate::limit::Amounts;
 use crate::request::Priority;
+use crate::state::StateKey;
 use crate::time::Timestamp;
 
 /// How often a head that is too big for what is left may be passed.
@@ -62,11 +63,18 @@ struct Ticket {
     group: GroupId,
     amounts: Amounts,
     charge: Charge,
-    /// The deployments whose capacity it waits for.
-    waits_for: Vec<DeploymentId>,
+    waits_for: Vec<Wanted>,
     lease: Timestamp,
     woken: bool,
     passed: u8,
+}
+
+/// A deployment whose capacity a call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) deployment: DeploymentId,
+    /// Whose gates the call would have to pass there.
+    pub(crate) state: StateKey,
 }
 
 /// What a call brings to the queue.
@@ -75,7 +83,7 @@ pub(crate) struct Joining {
     pub(crate) flow: Flow,
     pub(crate) group: GroupId,
     pub(crate) amounts: Amounts,
-    pub(crate) waits_for: Vec<DeploymentId>,
+    pub(crate) waits_for: Vec<Wanted>,
     /// When it gives up.
     pub(crate) until: Timestamp,
 }
@@ -107,20 +115,27 @@ impl Queue {
     }
 
     /// Whether a call of this rank must stand back at a deployment: somebody of higher rank waits
-    /// for it who would fit, or has been passed often enough.
+    /// for it who would fit, or has been passed often enough. Those whom their gates keep out are
+    /// not `open` and bar nobody.
     pub(crate) fn keeps(
         &self,
         deployment: DeploymentId,
         rank: Rank,
+        open: impl Fn(&Wanted) -> bool,
         fits: impl Fn(Priority, &Amounts) -> bool,
     ) -> bool {
-        self.ahead(deployment, rank)
+        self.ahead(deployment, rank, open)
             .any(|ticket| ticket.passed >= PASSES || fits(ticket.rank.priority, &ticket.amounts))
     }
 
-    /// What those of higher rank who wait for a deployment will take, together.
-    pub(crate) fn amounts_ahead(&self, deployment: DeploymentId, rank: Rank) -> Amounts {
-        self.ahead(deployment, rank)
+    /// What those of higher rank who wait for a deployment and are `open` will take, together.
+    pub(crate) fn amounts_ahead(
+        &self,
+        deployment: DeploymentId,
+        rank: Rank,
+        open: impl Fn(&Wanted) -> bool,
+    ) -> Amounts {
+        self.ahead(deployment, rank, open)
             .fold(Amounts::default(), |sum, ticket| sum.plus(&ticket.amounts))
     }
 
@@ -133,14 +148,13 @@ impl Queue {
             let behind = Some(ticket.rank);
             let before = core::mem::replace(&mut ticket.waits_for, joining.waits_for);
             if woken {
-                self.release_all(&before, behind);
+                self.release_all(places(&before), behind);
             }
             return;
         }
         let Joining { call, flow, group, amounts, waits_for, .. } = joining;
         self.arrivals = self.arrivals.saturating_add(1);
-        let waited_for = waits_for.iter().copied();
-        let start = self.start_at(self.newcomer(flow), waited_for).start;
+        let start = self.start_at(self.newcomer(flow), places(&waits_for)).start;
         let arrival = self.arrivals;
         let rank = Rank { priority: flow.priority, start, arrival };
         let charge = self.fairness.charge(flow, arrival, start, tokens(&amounts));
@@ -176,7 +190,7 @@ impl Queue {
             None => self.start_at(self.newcomer(flow), [deployment].into_iter()),
         };
         for ticket in &mut self.tickets {
-            if ticket.rank < rank && ticket.waits_for.contains(&deployment) {
+            if ticket.rank < rank && ticket.wanted(deployment).is_some() {
                 ticket.passed = ticket.passed.saturating_add(1);
             }
         }
@@ -203,7 +217,7 @@ impl Queue {
     fn remove(&mut self, call: CallId) -> Option<Ticket> {
         let place = self.tickets.iter().position(|ticket| ticket.call == call)?;
         let ticket = self.tickets.remove(place);
-        self.release_all(&ticket.waits_for, None);
+        self.release_all(places(&ticket.waits_for), None);
         Some(ticket)
     }
 
@@ -216,40 +230,50 @@ impl Queue {
     /// Capacity may have come free at a deployment. Each is remembered once, however often it does
     /// before the next look.
     pub(crate) fn release(&mut self, deployment: DeploymentId) {
-        self.release_all(&[deployment], None);
+        self.release_all([deployment].into_iter(), None);
     }
 
-    fn release_all(&mut self, deployments: &[DeploymentId], behind: Option<Rank>) {
+    fn release_all(
+        &mut self,
+        deployments: impl Iterator<Item = DeploymentId>,
+        behind: Option<Rank>,
+    ) {
         if self.tickets.is_empty() {
             return;
         }
         for deployment in deployments {
-            match self.released.iter_mut().find(|known| known.deployment == *deployment) {
+            match self.released.iter_mut().find(|known| known.deployment == deployment) {
                 // Nobody is less than any rank: the wider of the two.
                 Some(known) => known.behind = known.behind.min(behind),
-                None => self.released.push(Release { deployment: *deployment, behind }),
+                None => self.released.push(Release { deployment, behind }),
             }
         }
     }
 
     /// The calls to wake: for each deployment where capacity came free, the best head that fits.
-    /// `linked` says whether two deployments share a limit; `fits` whether one has room.
+    /// `linked` says whether two deployments share a limit; `open` whether the gates let a call
+    /// through; `fits` whether there is room.
     pub(crate) fn wake(
         &mut self,
         linked: impl Fn(DeploymentId, DeploymentId) -> bool,
+        open: impl Fn(&Wanted) -> bool,
         fits: impl Fn(DeploymentId, Priority, &Amounts) -> bool,
     ) -> Vec<CallId> {
         let mut woken = Vec::new();
         for Release { deployment, behind } in core::mem::take(&mut self.released) {
             let start = self.tickets.partition_point(|ticket| Some(ticket.rank) <= behind);
             for ticket in self.tickets.iter_mut().skip(start) {
-                let wanted = |id: &&DeploymentId| **id == deployment || linked(**id, deployment);
-                let place = ticket.waits_for.iter().find(wanted);
-                let Some(place) = place.copied() else { continue };
+                let wanted = |one: &&Wanted| {
+                    one.deployment == deployment || linked(one.deployment, deployment)
+                };
+                let Some(place) = ticket.waits_for.iter().find(wanted) else { continue };
+                if !open(place) {
+                    continue;
+                }
                 if ticket.woken {
                     break;
                 }
-                if fits(place, ticket.rank.priority, &ticket.amounts) {
+                if fits(place.deployment, ticket.rank.priority, &ticket.amounts) {
                     ticket.woken = true;
                     woken.push(ticket.call);
                     break;
@@ -280,13 +304,28 @@ impl Queue {
         Rank { start: reached.fold(rank.start, u64::max), ..rank }
     }
 
-    fn ahead(&self, deployment: DeploymentId, rank: Rank) -> impl Iterator<Item = &Ticket> {
+    fn ahead(
+        &self,
+        deployment: DeploymentId,
+        rank: Rank,
+        open: impl Fn(&Wanted) -> bool,
+    ) -> impl Iterator<Item = &Ticket> {
         let rank = self.start_at(rank, [deployment].into_iter());
         self.tickets
             .iter()
             .take_while(move |ticket| ticket.rank < rank)
-            .filter(move |ticket| ticket.waits_for.contains(&deployment))
+            .filter(move |ticket| ticket.wanted(deployment).is_some_and(&open))
     }
+}
+
+impl Ticket {
+    fn wanted(&self, deployment: DeploymentId) -> Option<&Wanted> {
+        self.waits_for.iter().find(|one| one.deployment == deployment)
+    }
+}
+
+fn places(wanted: &[Wanted]) -> impl Iterator<Item = DeploymentId> + '_ {
+    wanted.iter().map(|one| one.deployment)
 }
 
 /// What a call counts for among callers.
@@ -300,6 +339,7 @@ mod model;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::StateId;
 
     const D: DeploymentId = DeploymentId(0);
 
@@ -313,14 +353,21 @@ mod tests {
             flow: flow(priority),
             group: GroupId(0),
             amounts: Amounts { requests: 1, input, output: 0 },
-            waits_for: vec![D],
+            waits_for: vec![Wanted::of(D)],
             until: Timestamp::from_micros(1_000_000),
+        }
+    }
+
+    impl Wanted {
+        /// Under its own state.
+        pub(super) const fn of(deployment: DeploymentId) -> Self {
+            Self { deployment, state: StateKey { id: StateId::of(deployment), generation: 0 } }
         }
     }
 
     fn wake(queue: &mut Queue, left: u64) -> Vec<u64> {
         queue.release(D);
-        let woken = queue.wake(|_, _| false, |_, _, amounts| amounts.input <= left);
+        let woken = queue.wake(|_, _| false, |_| true, |_, _, amounts| amounts.input <= left);
         woken.iter().map(|call| call.number()).collect()
     }
 
@@ -354,7 +401,11 @@ mod tests {
             queue.join(joining(n, Priority::Interactive, 1));
         }
         let look = |queue: &mut Queue| -> Vec<u64> {
-            queue.wake(|_, _| false, |_, _, _| true).iter().map(|call| call.number()).collect()
+            queue
+                .wake(|_, _| false, |_| true, |_, _, _| true)
+                .iter()
+                .map(|call| call.number())
+                .collect()
         };
         queue.release(D);
         for expected in 1..=3 {
@@ -387,11 +438,12 @@ mod tests {
         let mut queue = Queue::default();
         queue.join(joining(1, Priority::Interactive, 5));
         let newcomer = queue.newcomer(flow(Priority::Interactive));
-        assert!(queue.keeps(D, newcomer, |_, amounts| amounts.input <= 5));
-        assert!(!queue.keeps(D, newcomer, |_, amounts| amounts.input <= 4));
-        assert!(!queue.keeps(DeploymentId(1), newcomer, |_, _| true));
+        assert!(queue.keeps(D, newcomer, |_| true, |_, amounts| amounts.input <= 5));
+        assert!(!queue.keeps(D, newcomer, |_| true, |_, amounts| amounts.input <= 4));
+        assert!(!queue.keeps(D, newcomer, |_| false, |_, _| true), "its gates keep it out");
+        assert!(!queue.keeps(DeploymentId(1), newcomer, |_| true, |_, _| true));
         let own = queue.rank(CallId(1), flow(Priority::Interactive));
-        assert!(!queue.keeps(D, own, |_, _| true), "nobody stands back for itself");
+        assert!(!queue.keeps(D, own, |_| true, |_, _| true), "nobody stands back for itself");
     }
 
     #[test]

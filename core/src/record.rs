@@ -37,10 +37,10 @@ impl Walk<'_> {
             (Some(_), None) => DecisionResult::Rank,
             (None, None) => DecisionResult::Nobody,
         };
-        let chosen_id = chosen.map(|choice| choice.member.deployment);
-        let limits = chosen_id.map_or_else(Vec::new, |id| {
-            let amounts = self.fleet.amounts(self.catalog, id, &call.request);
-            self.fleet.readings(self.catalog, id, &amounts, self.now)
+        let limits = chosen.map_or_else(Vec::new, |choice| {
+            let target = choice.target();
+            let amounts = self.fleet.amounts(self.catalog, target, &call.request);
+            self.fleet.readings(self.catalog, target.deployment, &amounts, self.now)
         });
         let decision = Decision {
             at: self.now,
@@ -94,6 +94,7 @@ impl Walk<'_> {
             let Scored { score, terms } = scored.cloned().unwrap_or_default();
             Verdict {
                 deployment: self.catalog.deployment(member.deployment).name.clone(),
+                model: funnel.own_model(member.deployment).map(str::to_owned),
                 tier: member.tier,
                 weight: member.weight,
                 verdict: kind,

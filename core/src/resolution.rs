@@ -32,6 +32,31 @@ pub struct Resolution<'a> {
     pub concrete_model: &'a str,
 }
 
+/// Where the name of a call's concrete model stands, so that a call needs no copy of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConcreteName {
+    /// In the requested name, from one byte to before another.
+    Requested(u32, u32),
+    /// At the end of the alias's chain.
+    Alias,
+}
+
+impl ConcreteName {
+    /// Where it stands for a requested name, given what the name stands for.
+    pub(crate) fn of(requested: &str, found: Option<&Resolution<'_>>) -> Self {
+        let number = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+        let Some(found) = found else { return Self::Requested(0, number(requested.len())) };
+        if found.by == ResolvedBy::Alias {
+            return Self::Alias;
+        }
+        let base = found.sort.and_then(|_| Sort::split(requested));
+        let end = base.map_or(requested, |(base, _)| base).len();
+        // Only what stands before it is ever taken off.
+        let start = end.saturating_sub(found.concrete_model.len());
+        Self::Requested(number(start), number(end))
+    }
+}
+
 /// A group name with one `*`, anchored at both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wildcard {
@@ -79,6 +104,18 @@ impl Catalog {
             concrete_model: stripped.unwrap_or(name),
         };
         (Some(found), Some(rule))
+    }
+
+    /// The name of the concrete model that a request means.
+    pub(crate) fn concrete<'a>(&'a self, requested: &'a str, at: ConcreteName) -> &'a str {
+        match at {
+            ConcreteName::Requested(from, to) => requested.get(from as usize..to as usize),
+            ConcreteName::Alias => {
+                let known = self.names.get(self.base_name(requested).0);
+                known.and_then(|known| known.chain.last()).map(String::as_str)
+            }
+        }
+        .unwrap_or(requested)
     }
 
     /// A requested name without its suffix, and what that asks for.

@@ -23,6 +23,7 @@ use crate::queue::Queue;
 use crate::record;
 use crate::rejection::Refusal;
 use crate::request::Request;
+use crate::resolution::ConcreteName;
 use crate::retry_budget::RetryBudget;
 use crate::steering::Steered;
 use crate::strategy::Memory;
@@ -200,7 +201,8 @@ impl Router {
 
     /// A call that has been resolved and has done nothing yet.
     pub(crate) fn open(&self, mut request: Request, seed: Seed, now: Timestamp) -> Call {
-        let Steered { origin, steering, deadline, entries } = self.catalog.steer(&mut request, now);
+        let Steered { origin, concrete, steering, deadline, entries } =
+            self.catalog.steer(&mut request, now);
         let own = origin
             .map_or(Duration::MAX, |group| self.catalog.group(group).policy.timeouts.deadline);
         let length = [request.deadline, deadline].into_iter().flatten().fold(own, Duration::min);
@@ -221,6 +223,7 @@ impl Router {
             route: Route {
                 revision: self.revision,
                 origin,
+                concrete,
                 current: None,
                 path: Path::General,
                 floor: None,
@@ -283,9 +286,11 @@ impl Router {
             return;
         }
         let facts = self.catalog.facts(&call.request, call.steering.own_tags);
-        let found = self.catalog.route(&facts).0.map(|found| found.group);
+        let found = self.catalog.route(&facts).0;
+        let concrete = ConcreteName::of(&call.request.model, found.as_ref());
+        let found = found.map(|found| found.group);
         let instead = call.downgraded.and_then(|owner| self.catalog.downgrade(owner));
-        call.route.renumber(self.revision, instead.or(found));
+        call.route.renumber(self.revision, instead.or(found), concrete);
     }
 
     /// Reserve, then act.
@@ -296,7 +301,7 @@ impl Router {
         scratch: &Scratch,
         now: Timestamp,
     ) -> Action {
-        let id = choice.member.deployment;
+        let (id, target) = (choice.member.deployment, choice.target());
         let policy = self.catalog.policy(choice.group, id);
         let clocks = clocks(&policy.timeouts, call, now);
         match choice.retry {
@@ -307,17 +312,17 @@ impl Router {
         if let Some(memory) = self.memories.get_mut(choice.group.index()) {
             memory.advance(&scratch.tier, choice.pick, call.history.attempts == 0);
         }
-        let expected = self.fleet.expected(&self.catalog, id, &call.request);
-        let amounts = self.fleet.amounts(&self.catalog, id, &call.request);
-        self.fleet.reserve(&self.catalog, id, &amounts, now);
+        let expected = self.fleet.expected(&self.catalog, target, &call.request);
+        let amounts = self.fleet.counted(&self.catalog, target, &expected);
+        self.fleet.reserve(&self.catalog, target, &amounts, now);
         self.fund(call, id, &expected);
         let probe_lease = now.plus(clocks.first_content).plus(PROBE_GRACE);
-        let sent = self.fleet.health_mut(id).on_send(choice.probe, probe_lease);
+        let sent = self.fleet.on_send(target, choice.probe, probe_lease);
         let lease = now.plus(clocks.total).plus(LEASE_GRACE);
         let queued = expected.input;
-        let calls = self.in_flight(id);
-        let departure =
-            self.fleet.observed_mut(id).on_send(queued, calls, call.request.stream, now);
+        let state = self.fleet.state_mut(target.state);
+        let (calls, stream) = (state.in_flight, call.request.stream);
+        let departure = state.observed.on_send(queued, calls, stream, now);
         let hold = call.hold.and_then(|(_, id)| id);
         let held = Held { deployment: id, amounts, expected, queued, sent, hold };
         let reservation = self.ledger.open(held, lease);

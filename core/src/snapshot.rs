@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::bucket::Bucket;
 use crate::catalog::Catalog;
+use crate::fleet::Fleet;
+use crate::health::Health;
+use crate::id::DeploymentId;
 use crate::learnt::{Learnt, LearntState};
 use crate::limit::Meter;
 use crate::money::Money;
@@ -18,10 +21,11 @@ use crate::observe::Measured;
 use crate::owners::Owner;
 use crate::retry_budget::RetryBudget;
 use crate::router::Router;
+use crate::state::{Endpoint, State, StateId};
 use crate::time::Timestamp;
 
 /// The version written by [`Router::snapshot`].
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The state of a router, as data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,14 +46,63 @@ struct OwnerState {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct DeploymentState {
+    blocked: bool,
+    buckets: [Bucket; 4],
+    own: ModelState,
+    /// The gates of the whole, if it takes any model.
+    whole: Option<GateState>,
+    /// The models that have answered there, the one that was used longest ago first.
+    models: Vec<(String, ModelState)>,
+}
+
+/// What is known of one model at one deployment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct ModelState {
+    gates: GateState,
+    learnt: LearntState,
+    measured: Measured,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct GateState {
     epoch: u64,
     open_until: Option<Timestamp>,
     trips: u32,
     throttled_until: Timestamp,
-    blocked: bool,
-    buckets: [Bucket; 4],
-    learnt: LearntState,
-    measured: Measured,
+}
+
+impl GateState {
+    const fn of(health: &Health) -> Self {
+        let breaker = &health.breaker;
+        Self {
+            epoch: breaker.epoch(),
+            open_until: breaker.open_until(),
+            trips: breaker.trips(),
+            throttled_until: health.throttled_until(),
+        }
+    }
+
+    fn restore(&self, health: &mut Health, now: Timestamp) {
+        health.breaker.restore(self.epoch, self.open_until, self.trips, now);
+        health.throttle_until(self.throttled_until);
+        health.changed = false;
+    }
+}
+
+impl ModelState {
+    fn of(state: &State) -> Self {
+        Self {
+            gates: GateState::of(&state.health),
+            learnt: state.learnt.state(),
+            measured: state.observed.measured(),
+        }
+    }
+
+    fn restore(&self, state: &mut State, now: Timestamp) {
+        self.gates.restore(&mut state.health, now);
+        state.learnt = Learnt::restored(&self.learnt);
+        state.observed.recall(&self.measured);
+    }
 }
 
 /// A snapshot that cannot be restored.
@@ -81,17 +134,7 @@ impl Router {
     }
 
     fn snapshot_of<'a>(&'a self, owners: impl Iterator<Item = &'a Owner>) -> Snapshot {
-        let deployments = self.catalog.deployments().zip(self.fleet.all());
-        let state = |id, health: &crate::health::Health| DeploymentState {
-            epoch: health.breaker.epoch(),
-            open_until: health.breaker.open_until(),
-            trips: health.breaker.trips(),
-            throttled_until: health.throttled_until(),
-            blocked: health.blocked,
-            buckets: health.meter.buckets(),
-            learnt: health.learnt.state(),
-            measured: self.fleet.observed(id).measured(),
-        };
+        let deployments = self.catalog.deployments().zip(self.fleet.endpoints());
         let providers = self.catalog.providers.iter().zip(self.fleet.all_providers());
         Snapshot {
             version: VERSION,
@@ -99,7 +142,9 @@ impl Router {
             retry_budget: self.budget.level(),
             deployments: deployments
                 .filter(|((_, deployment), _)| !deployment.retired)
-                .map(|((id, deployment), health)| (deployment.name.clone(), state(id, health)))
+                .map(|((id, one), endpoint)| {
+                    (one.name.clone(), self.deployment_state(id, endpoint))
+                })
                 .collect(),
             providers: providers
                 .map(|(provider, meter)| (provider.name.clone(), meter.buckets()))
@@ -126,14 +171,7 @@ impl Router {
         router.budget = RetryBudget::restored(snapshot.retry_budget, now);
         for (name, state) in &snapshot.deployments {
             let Some(id) = catalog.deployment_named(name) else { continue };
-            let health = router.fleet.health_mut(id);
-            health.breaker.restore(state.epoch, state.open_until, state.trips, now);
-            health.throttle_until(state.throttled_until);
-            health.blocked = state.blocked;
-            health.meter = Meter::restored(state.buckets);
-            health.learnt = Learnt::restored(&state.learnt);
-            health.changed = false;
-            router.fleet.observed_mut(id).recall(&state.measured);
+            router.fleet.restore(id, state, now);
         }
         for (id, provider) in catalog.providers() {
             if let Some(buckets) = snapshot.providers.get(&provider.name) {
@@ -148,10 +186,41 @@ impl Router {
         Ok(router)
     }
 
+    fn deployment_state(&self, id: DeploymentId, endpoint: &Endpoint) -> DeploymentState {
+        let models = self.fleet.concretes.by_use(id).into_iter();
+        DeploymentState {
+            blocked: endpoint.blocked,
+            buckets: endpoint.meter.buckets(),
+            own: ModelState::of(self.fleet.state(StateId::of(id))),
+            whole: self.fleet.concretes.whole(id).map(GateState::of),
+            models: models.map(|(name, state)| (name.to_owned(), ModelState::of(state))).collect(),
+        }
+    }
+
     fn owner_state(&self, owner: &Owner) -> Option<(String, OwnerState)> {
         let purse = self.purses.get(self.catalog.owners.find(&owner.name)?)?;
         let (buckets, money) = (purse.meter.buckets(), purse.money.clone());
         Some((owner.name.clone(), OwnerState { buckets, money }))
+    }
+}
+
+impl Fleet {
+    /// What was known of a deployment. If it took any model then or takes any now, and not both, its
+    /// own state is all there is to keep.
+    fn restore(&mut self, id: DeploymentId, state: &DeploymentState, now: Timestamp) {
+        let endpoint = self.endpoint_mut(id);
+        endpoint.blocked = state.blocked;
+        endpoint.meter = Meter::restored(state.buckets);
+        state.own.restore(self.state_mut(StateId::of(id)), now);
+        if let Some((before, whole)) = state.whole.zip(self.concretes.whole_mut(id)) {
+            before.restore(whole, now);
+        }
+        for (name, model) in &state.models {
+            let key = self.admit(id, name, now);
+            if let Some(kept) = key.and_then(|key| self.kept_mut(key)) {
+                model.restore(kept, now);
+            }
+        }
     }
 }
 

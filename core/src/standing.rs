@@ -2,17 +2,19 @@
 
 use core::time::Duration;
 
+use crate::concrete::UNPROVEN;
 use crate::health::Gate;
 use crate::id::DeploymentId;
 use crate::limit::Amounts;
 use crate::router::Router;
+use crate::state::{State, StateId};
 use crate::time::Timestamp;
 use crate::trace::LimitReading;
 
 /// Where one deployment stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// Whether it takes traffic.
+    /// Whether it takes traffic. Of a deployment that takes any model this is the gate of the whole.
     pub gate: Gate,
     /// The last active probe found it down.
     pub probe_down: bool,
@@ -26,16 +28,54 @@ pub struct Standing {
     pub first_token_p95: Option<Duration>,
     /// In which 95 % of whole answers came.
     pub answer_p95: Option<Duration>,
+    /// At one that takes any model, those that have answered, by name, after `*`: all that have not.
+    pub models: Vec<ModelStanding>,
     /// Its own limits and its provider's; `before` and `after` are the same.
     pub limits: Vec<LimitReading>,
+}
+
+/// Where one concrete model stands at a deployment that takes any.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelStanding {
+    /// Its name at the provider.
+    pub model: String,
+    /// Whether it takes traffic, if its deployment does.
+    pub gate: Gate,
+    /// How many times in a row its breaker has opened.
+    pub trips: u32,
+    /// The share of calls that failed lately, from 0 to 1.
+    pub failure_share: f64,
+    /// Attempts in flight.
+    pub in_flight: u32,
+    /// In which 95 % of streams had their first content; `None` before enough were measured.
+    pub first_token_p95: Option<Duration>,
+    /// In which 95 % of whole answers came.
+    pub answer_p95: Option<Duration>,
+}
+
+impl ModelStanding {
+    fn of(model: &str, state: &State, now: Timestamp) -> Self {
+        Self {
+            model: model.to_owned(),
+            gate: state.health.gate(now),
+            trips: state.health.breaker.trips(),
+            failure_share: state.observed.failure_share(now),
+            in_flight: state.in_flight,
+            first_token_p95: state.observed.first_token_p95(now),
+            answer_p95: state.observed.total_p95(false, now),
+        }
+    }
 }
 
 impl Router {
     /// Where a deployment stands; `None` if there is no such deployment.
     pub fn standing(&self, id: DeploymentId, now: Timestamp) -> Option<Standing> {
         let now = now.max(self.latest);
-        let health = self.fleet.find(id)?;
-        let observed = self.fleet.observed(id);
+        let endpoint = self.fleet.find_endpoint(id)?;
+        let own = self.fleet.state(StateId::of(id));
+        let concretes = &self.fleet.concretes;
+        let unproven = concretes.whole(id).map(|_| (UNPROVEN, own));
+        let models = unproven.into_iter().chain(concretes.each(id));
         let mut limits = self.fleet.readings(&self.catalog, id, &Amounts::default(), now);
         for reading in &mut limits {
             // No call is about to take a slot.
@@ -43,12 +83,13 @@ impl Router {
         }
         Some(Standing {
             gate: self.gate(id, now),
-            probe_down: health.probe_down,
-            trips: health.breaker.trips(),
-            failure_share: observed.failure_share(now),
-            in_flight: health.meter.in_flight(),
-            first_token_p95: observed.first_token_p95(now),
-            answer_p95: observed.total_p95(false, now),
+            probe_down: endpoint.probe_down,
+            trips: self.fleet.gates(id).breaker.trips(),
+            failure_share: own.observed.failure_share(now),
+            in_flight: endpoint.meter.in_flight(),
+            first_token_p95: own.observed.first_token_p95(now),
+            answer_p95: own.observed.total_p95(false, now),
+            models: models.map(|(model, state)| ModelStanding::of(model, state, now)).collect(),
             limits,
         })
     }

@@ -16,7 +16,7 @@ use crate::id::GroupId;
 use crate::permit::Rights;
 use crate::preferences::Sort;
 use crate::request::{Request, Warning};
-use crate::resolution::Resolution;
+use crate::resolution::{ConcreteName, Resolution};
 use crate::route_rules::{Additions, Facts};
 use crate::strategy::{Pick, Survivor};
 use crate::time::Timestamp;
@@ -36,6 +36,7 @@ pub(crate) struct Steering {
 /// A request that has been looked at by name and by rules.
 pub(crate) struct Steered {
     pub(crate) origin: Option<GroupId>,
+    pub(crate) concrete: ConcreteName,
     pub(crate) steering: Steering,
     /// The tightest deadline of the rules that apply.
     pub(crate) deadline: Option<Duration>,
@@ -68,6 +69,7 @@ impl Catalog {
         }
         let prefer = request.prefer.as_ref();
         let sort = prefer.and_then(|prefer| prefer.sort).or_else(|| found.as_ref()?.sort);
+        let concrete = ConcreteName::of(&request.model, found.as_ref());
         let origin = found.map(|found| found.group);
         let (asked, bad) = asked_strategy(request, sort, self.rights(request.caller));
         if bad && request.trace {
@@ -79,6 +81,7 @@ impl Catalog {
         request.tags.append(&mut sum.tags);
         Steered {
             origin,
+            concrete,
             steering: Steering {
                 strategy: asked.or(sum.strategy),
                 require: sum.require.and(own),
@@ -130,6 +133,11 @@ impl Call {
         self.operator
             || instead == Some(group)
             || catalog.rights(self.request.caller).allow(catalog, group)
+    }
+
+    /// The name of the concrete model that it asks for, at deployments that take any.
+    pub(crate) fn model<'a>(&'a self, catalog: &'a Catalog) -> &'a str {
+        catalog.concrete(&self.request.model, self.route.concrete)
     }
 
     /// The first of the request's own order that is in the tier.

@@ -161,6 +161,9 @@ pub struct Decision {
 pub struct Verdict {
     /// The deployment.
     pub deployment: String,
+    /// The concrete model whose own state it was judged by; absent if that was the deployment's.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub model: Option<String>,
     /// Its tier, from 0.
     pub tier: u32,
     /// Its weight.

@@ -16,6 +16,7 @@ use crate::purse::Purses;
 use crate::queue::Queue;
 use crate::rejection::{Candidate, RefusalReason, Rejection};
 use crate::retry_budget::{RetryBudget, RetryOf};
+use crate::state::{StateId, Target};
 use crate::strategy::{self, Memory, Pick, Scene, Survivor, Workspace};
 use crate::time::Timestamp;
 use crate::trace::ChosenBy;
@@ -44,11 +45,18 @@ pub(crate) enum Step {
 pub(crate) struct Choice {
     pub(crate) group: GroupId,
     pub(crate) member: Member,
+    pub(crate) state: StateId,
     pub(crate) probe: bool,
     /// The pick within [`Scratch::tier`].
     pub(crate) pick: Pick,
     /// What it costs the retry budget; nothing for a first attempt.
     pub(crate) retry: Option<RetryOf>,
+}
+
+impl Choice {
+    pub(crate) const fn target(&self) -> Target {
+        Target { deployment: self.member.deployment, state: self.state }
+    }
 }
 
 /// Vectors that are filled anew on each decision and keep their memory between decisions.
@@ -195,7 +203,10 @@ impl Walk<'_> {
         for (place, member) in self.catalog.group(visit.group).members.iter().enumerate() {
             match funnel.examine(member) {
                 Ok(true) if !mode.probes => {}
-                Ok(probe) => scratch.tier.push(Survivor { place, member: *member, probe }),
+                Ok(probe) => {
+                    let state = funnel.target(member.deployment).state;
+                    scratch.tier.push(Survivor { place, member: *member, state, probe });
+                }
                 Err(rejection) => {
                     census.over_budget |= funnel.over_budget(member.deployment);
                     census.count(rejection, rejection.lifts_at(), self.now);
@@ -219,7 +230,7 @@ impl Walk<'_> {
         let due = tier
             .iter()
             .filter(|one| one.probe && (one.member.tier == best || mode.panic))
-            .min_by_key(|one| self.fleet.health(one.member.deployment).breaker.open_until());
+            .min_by_key(|one| self.fleet.open_until(one.target()));
         if let Some(due) = due.copied() {
             tier.clear();
             tier.push(due);
@@ -320,7 +331,8 @@ impl Mode<'_> {
 }
 
 fn send(group: GroupId, one: &Survivor, pick: Pick) -> Step {
-    Step::Send(Choice { group, member: one.member, probe: one.probe, pick, retry: None })
+    let Survivor { member, state, probe, .. } = *one;
+    Step::Send(Choice { group, member, state, probe, pick, retry: None })
 }
 
 /// The first of the host's ranking that survived.

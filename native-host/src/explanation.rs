@@ -133,6 +133,9 @@ fn candidate_line(candidate: &Verdict, width: usize, at: Timestamp) -> String {
     };
     let Verdict { deployment, tier, weight, .. } = candidate;
     let mut text = format!("  {mark} {deployment:width$}  tier {tier}  weight {weight}  {verdict}");
+    if let Some(model) = &candidate.model {
+        let _ = write!(text, "  (of its model {model})");
+    }
     if let Some(score) = candidate.score {
         // Writing to a string does not fail.
         let _ = write!(text, "  score {score}");

@@ -81,7 +81,7 @@ pub(crate) fn build(
     };
     let quiet = Faults::default();
     catalog = catalog.with_direct_names(PolicyConfig::default().resolve(&config.policy, &quiet));
-    catalog.note_defaults();
+    catalog.note_members();
     (catalog, known)
 }
 
@@ -182,6 +182,7 @@ impl Builder<'_> {
             policy,
             hidden: false,
             has_default: false,
+            takes_any: false,
         }
     }
 

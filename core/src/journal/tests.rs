@@ -171,7 +171,7 @@ fn other_formats_and_other_files_are_told_apart() {
     journal[MAGIC.len()] = FORMAT as u8 + 1;
     let Err(ReplayError::Unreadable(fault)) = replay(&journal) else { panic!("read") };
     let shown = fault.to_string();
-    assert!(shown.contains("has format 3, this engine reads 2"), "{shown}");
+    assert!(shown.contains("has format 4, this engine reads 3"), "{shown}");
 }
 
 #[test]
@@ -260,7 +260,13 @@ fn every_input_comes_back() {
     ] {
         assert_eq!(through(&event), event);
     }
-    let change = Change { deployment: "a".into(), epoch: 7, open_for: Some(9), throttled_for: 0 };
+    let change = Change {
+        deployment: "a".into(),
+        model: None,
+        epoch: 7,
+        open_for: Some(9),
+        throttled_for: 0,
+    };
     for notice in [
         Notice::Block(id),
         Notice::Unblock(id),

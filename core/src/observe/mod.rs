@@ -472,10 +472,4 @@ mod tests {
         assert_eq!(observed.samples(true), 1);
         assert!(observed.failure_share(at(20)) < 0.02);
     }
-
-    #[test]
-    fn the_state_of_a_deployment_is_small() {
-        let health = size_of::<crate::health::Health>();
-        assert!(size_of::<Observed>() + health <= 1_024, "{} + {health}", size_of::<Observed>());
-    }
 }

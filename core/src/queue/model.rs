@@ -125,14 +125,15 @@ fn amounts(tokens: u64) -> Amounts {
 
 fn joining(call: u64, flow: Flow, tokens: u64, waits_for: Vec<DeploymentId>) -> Joining {
     let (group, until) = (GroupId(0), Timestamp::NEVER);
+    let waits_for = waits_for.into_iter().map(Wanted::of).collect();
     Joining { call: CallId(call), flow, group, amounts: amounts(tokens), waits_for, until }
 }
 
 /// The call that is woken when capacity for one comes free.
 fn woken(queue: &mut Queue, place: DeploymentId) -> Option<u64> {
-    let _ = queue.wake(|_, _| false, |_, _, _| false);
+    let _ = queue.wake(|_, _| false, |_| true, |_, _, _| false);
     queue.release(place);
-    queue.wake(|_, _| false, |_, _, _| true).first().map(|call| call.number())
+    queue.wake(|_, _| false, |_| true, |_, _, _| true).first().map(|call| call.number())
 }
 
 fn serve(queue: &mut Queue, call: u64, flow: Flow, tokens: u64, place: DeploymentId, used: u64) {

@@ -66,13 +66,14 @@ impl World<'_> {
     fn send(&mut self, index: usize, call: &Call, attempt: &Attempt) -> Flight {
         let name = self.router.catalog().deployment(attempt.deployment).name.clone();
         let usual = Script::default();
-        let script = self.plan.scripts.get(&name).unwrap_or(&usual);
+        let scripted = self.scripted(&name, call, attempt);
+        let script = self.plan.scripts.get(&scripted).unwrap_or(&usual);
         let stretch = script.stretch_at(self.now);
-        let turn = self.turns.entry((name.clone(), stretch)).or_default();
+        let turn = self.turns.entry((scripted.clone(), stretch)).or_default();
         let behaviour = script.behaviour(stretch, *turn).cloned().unwrap_or_default();
         *turn = turn.saturating_add(1);
         self.sends = self.sends.saturating_add(1);
-        let (behaviour, turn) = self.served(index, &name, behaviour, call.request());
+        let (behaviour, turn) = self.served(index, &scripted, behaviour, call.request());
         let play = play(&behaviour, &attempt.clocks, call.request());
         let number = attempt.number;
         if let Some(ready) = play.ready {
@@ -85,6 +86,13 @@ impl World<'_> {
         self.queue.push(self.now.saturating_add(play.ends), class, rank, what);
         self.with_record(index, |record, now| record.sent(now, name));
         Flight { number, sent_at: self.now, play, turn }
+    }
+
+    /// Whose script an attempt follows: that of its model at this deployment, else the deployment's.
+    fn scripted(&self, name: &str, call: &Call, attempt: &Attempt) -> String {
+        let model = self.router.upstream_model(attempt.deployment, &call.request().model);
+        let of_model = format!("{name}/{model}");
+        if self.plan.scripts.contains_key(&of_model) { of_model } else { name.to_owned() }
     }
 
     /// What becomes of a behaviour for this call: a server with a capacity says when it answers, and a

@@ -144,6 +144,15 @@ pub(super) struct Look {
     pub(super) deployments: Vec<(String, StateExpect)>,
 }
 
+/// What must be true of one model at a deployment that takes any.
+#[derive(Debug, Default)]
+pub(super) struct ModelExpect {
+    pub(super) gate: Option<&'static str>,
+    /// When the gate lifts, from the start of the run.
+    pub(super) until: Option<Range<Duration>>,
+    pub(super) in_flight: Option<Range<u64>>,
+}
+
 /// What must be true of one deployment.
 #[derive(Debug, Default)]
 pub(super) struct StateExpect {
@@ -153,6 +162,10 @@ pub(super) struct StateExpect {
     pub(super) in_flight: Option<Range<u64>>,
     /// What is left of each rate limit, in whole units rounded down; negative in debt.
     pub(super) level: Vec<(Dimension, Range<i64>)>,
+    /// Models that have a state of their own.
+    pub(super) kept: Option<Range<u64>>,
+    /// By the model's name; `*` is all that have none of their own.
+    pub(super) models: Vec<(String, ModelExpect)>,
     /// Calls of the group that wait for capacity.
     pub(super) queue: Option<Range<u64>>,
     /// Of a budget, in nano-USD.

@@ -5,6 +5,7 @@ use super::plan::{Look, StateExpect};
 use super::report::Difference;
 use super::world::World;
 use crate::health::Gate;
+use crate::time::Timestamp;
 
 /// What differs from one of `expect.states`.
 pub(super) fn look(world: &World<'_>, index: usize) -> Vec<Difference> {
@@ -34,21 +35,35 @@ fn deployment(world: &World<'_>, path: &str, name: &str, expect: &StateExpect) -
         check.differs("gate", "a deployment of the catalog", "none");
         return check.done();
     };
+    let until = |gate| lifts_at(gate).map(|until| until.since(world.plan.start));
     let gate = world.router.gate(id, world.clock());
     check.same("gate", expect.gate, Some(gate.name()));
-    let until = match gate {
-        Gate::Throttled { until } | Gate::Tripped { until } => Some(until),
-        Gate::Ready | Gate::HalfOpen | Gate::Blocked => None,
-    };
-    check.within("until", expect.until, until.map(|until| until.since(world.plan.start)));
+    check.within("until", expect.until, until(gate));
     check.within("in_flight", expect.in_flight, Some(world.router.in_flight(id).into()));
+    let known = world.router.standing(id, world.clock()).map_or_else(Vec::new, |one| one.models);
+    check.within("kept", expect.kept, Some(known.len().saturating_sub(1) as u64));
+    for (name, expect) in &expect.models {
+        let found = known.iter().find(|one| one.model == *name);
+        let key = |what| format!("models.{name}.{what}");
+        check.same(&key("gate"), expect.gate, found.map(|one| one.gate.name()));
+        check.within(&key("until"), expect.until, found.and_then(|one| until(one.gate)));
+        let in_flight = found.map(|one| one.in_flight.into());
+        check.within(&key("in_flight"), expect.in_flight, in_flight);
+    }
     for (dimension, range) in &expect.level {
-        let meter = &world.router.fleet.health(id).meter;
+        let meter = &world.router.fleet.endpoint(id).meter;
         let rate = deployment.rates.rate(*dimension);
         let left = rate.map(|rate| meter.left(rate, *dimension, world.clock()));
         check.within(&format!("level.{}", dimension.name()), Some(*range), left);
     }
     check.done()
+}
+
+const fn lifts_at(gate: Gate) -> Option<Timestamp> {
+    match gate {
+        Gate::Throttled { until } | Gate::Tripped { until } => Some(until),
+        Gate::Ready | Gate::HalfOpen | Gate::Blocked => None,
+    }
 }
 
 /// A key, a team, an organisation or the gateway.

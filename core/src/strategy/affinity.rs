@@ -51,7 +51,7 @@ pub(super) fn bounded(survivors: &[Survivor], scene: &Scene<'_>, key: u64) -> Op
         load <= ALWAYS || u128::from(load) <= share.div_ceil(u128::from(weights.max(1)) * OVER)
     };
     let rank = |one: &Survivor| {
-        let name = scene.fleet.observed(one.member.deployment).name;
+        let name = scene.observed(one).name;
         rendezvous::rank(mix(key ^ name), one.member.weight)
     };
     let allowed = survivors.iter().enumerate().filter(|(_, one)| within(one));

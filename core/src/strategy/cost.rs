@@ -53,7 +53,7 @@ pub(super) fn mark(
 pub(super) fn nano_usd(one: &Survivor, scene: &Scene<'_>, output: f64) -> Option<f64> {
     let price = scene.catalog.deployment(one.member.deployment).price?;
     let input = scene.request.input_estimate();
-    let cached_input = scene.fleet.observed(one.member.deployment).cached_of(input);
+    let cached_input = scene.observed(one).cached_of(input);
     let usage = Usage { input, cached_input, output: output as u64, ..Usage::default() };
     Some(price.cost(&usage) as f64)
 }

@@ -14,7 +14,7 @@ pub(super) struct Load {
 }
 
 pub(super) fn load(fleet: &Fleet, one: &Survivor) -> Load {
-    let in_flight = fleet.health(one.member.deployment).meter.in_flight();
+    let in_flight = fleet.endpoint(one.member.deployment).meter.in_flight();
     Load { calls: u64::from(in_flight).saturating_add(1), weight: one.member.weight.max(1) }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn expect(
         .unwrap_or(GUESS_PER_TOKEN);
     work.expected.clear();
     work.expected.extend(survivors.iter().zip(&work.readings).map(|(one, reading)| {
-        let observed = scene.fleet.observed(one.member.deployment);
+        let observed = scene.observed(one);
         Expected {
             first: pulled(reading.0, first),
             per_token: pulled(reading.1, per_token),
@@ -81,7 +81,7 @@ pub(super) fn output_tokens(
     values: &mut Vec<f64>,
 ) -> f64 {
     values.clear();
-    let means = survivors.iter().map(|one| scene.fleet.observed(one.member.deployment));
+    let means = survivors.iter().map(|one| scene.observed(one));
     values.extend(means.filter_map(|observed| observed.mean_output()));
     let usual = median(values).unwrap_or(OUTPUT_GUESS as f64);
     let most = scene.request.max_output_tokens.map_or(usual, |most| most as f64);
@@ -106,12 +106,12 @@ pub(super) fn median(values: &mut [f64]) -> Option<f64> {
 
 /// Whether a member has as many calls in flight as so little measured a one may have.
 pub(super) fn capped(one: &Survivor, scene: &Scene<'_>) -> bool {
-    let samples = scene.fleet.observed(one.member.deployment).samples(scene.request.stream);
+    let samples = scene.observed(one).samples(scene.request.stream);
     samples < MEASURED && scene.in_flight(one) >= samples.saturating_add(UNSEEN_CALLS)
 }
 
 fn read(one: &Survivor, scene: &Scene<'_>, reading: Reading) -> (Estimate, Estimate) {
-    let observed = scene.fleet.observed(one.member.deployment);
+    let observed = scene.observed(one);
     let (stream, now) = (scene.request.stream, scene.now);
     match reading {
         Reading::Here => {

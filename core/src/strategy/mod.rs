@@ -28,8 +28,9 @@ use crate::catalog::{Catalog, Member};
 use crate::chance::Chance;
 use crate::config::Affinity;
 use crate::fleet::Fleet;
-use crate::observe::Estimate;
+use crate::observe::{Estimate, Observed};
 use crate::request::Request;
+use crate::state::{StateId, Target};
 use crate::time::{Timestamp, micros};
 use crate::trace::{ChosenBy, Term};
 pub use affinity::PREFIX_BLOCKS;
@@ -45,8 +46,16 @@ pub(crate) struct Survivor {
     /// Its place among the group's members.
     pub(crate) place: usize,
     pub(crate) member: Member,
+    /// What is known of the model that it would serve.
+    pub(crate) state: StateId,
     /// It may only have the attempt as its breaker's probe.
     pub(crate) probe: bool,
+}
+
+impl Survivor {
+    pub(crate) const fn target(&self) -> Target {
+        Target { deployment: self.member.deployment, state: self.state }
+    }
 }
 
 /// The choice among survivors.
@@ -82,8 +91,14 @@ pub(crate) struct Scene<'a> {
 }
 
 impl Scene<'_> {
+    /// What was measured of a survivor.
+    fn observed(&self, one: &Survivor) -> &Observed {
+        self.fleet.observed(one.state)
+    }
+
+    /// Calls in flight at a survivor, of the same model.
     fn in_flight(&self, one: &Survivor) -> u32 {
-        self.fleet.health(one.member.deployment).meter.in_flight()
+        self.fleet.state(one.state).in_flight
     }
 }
 
@@ -224,9 +239,9 @@ fn terms(
         if expected.capped {
             add("unmeasured_cap", f64::from(scene.in_flight(one)));
         }
-        let (id, stream) = (one.member.deployment, scene.request.stream);
-        let first = scene.fleet.first_token_p95(id, scene.now).filter(|_| stream);
-        let total = scene.fleet.total_p95(id, stream, scene.now);
+        let (observed, stream) = (scene.observed(one), scene.request.stream);
+        let first = observed.first_token_p95(scene.now).filter(|_| stream);
+        let total = observed.total_p95(stream, scene.now);
         for (name, p95) in [("first_token_p95_seconds", first), ("total_p95_seconds", total)] {
             if let Some(p95) = p95 {
                 add(name, micros(p95) as f64 / 1_000_000.0);

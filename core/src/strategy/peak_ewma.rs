@@ -14,7 +14,7 @@ use super::{Mark, Scene, Survivor, Workspace};
 /// Fills `work.marks`.
 pub(super) fn mark(survivors: &[Survivor], scene: &Scene<'_>, work: &mut Workspace) {
     let stream = scene.request.stream;
-    let peak = |one: &Survivor| scene.fleet.observed(one.member.deployment).peak(stream, scene.now);
+    let peak = |one: &Survivor| scene.observed(one).peak(stream, scene.now);
     work.values.clear();
     work.values.extend(survivors.iter().filter_map(peak));
     let unseen = median(&mut work.values).unwrap_or(1.0);

@@ -97,9 +97,7 @@ fn stalest(
     if !scene.first_attempt || !scene.memory.may_explore() || survivors.len() < 2 {
         return None;
     }
-    let seen = |one: &Survivor| {
-        scene.fleet.observed(one.member.deployment).last_seen(scene.request.stream)
-    };
+    let seen = |one: &Survivor| scene.observed(one).last_seen(scene.request.stream);
     let stale = |one: &Survivor| scene.now.since(seen(one)) >= STALE && scene.in_flight(one) == 0;
     // Mostly everybody is fresh, and then no price matters.
     if !survivors.iter().any(stale) {

@@ -45,6 +45,7 @@ mod tests {
     use super::*;
     use crate::catalog::Member;
     use crate::id::DeploymentId;
+    use crate::state::StateId;
 
     #[test]
     fn five_one_one_is_spread_out() {
@@ -59,6 +60,7 @@ mod tests {
                     tier: 0,
                     lost: Default::default(),
                 },
+                state: StateId(0),
                 probe: false,
             })
             .collect();

@@ -22,7 +22,7 @@ const APART: u64 = 1 << 32;
 /// Take those out of the tier whose time has not come in this call.
 pub(crate) fn hold_back(tier: &mut Vec<Survivor>, fleet: &Fleet, chance: &Chance, now: Timestamp) {
     let come = |one: &Survivor| {
-        let since = fleet.health(one.member.deployment).breaker.closed_since();
+        let since = fleet.closed_since(one.target());
         since.map_or(WHOLE, |since| ramp(now.micros_since(since)))
     };
     let mut furthest = 0;

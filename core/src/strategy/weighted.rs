@@ -21,14 +21,12 @@ mod tests {
     use crate::catalog::Member;
     use crate::chance::Seed;
     use crate::id::DeploymentId;
+    use crate::state::StateId;
 
     fn survivor(place: usize, weight: u64) -> Survivor {
         let deployment = DeploymentId(u32::try_from(place).unwrap());
-        Survivor {
-            place,
-            member: Member { deployment, weight, tier: 0, lost: Default::default() },
-            probe: false,
-        }
+        let member = Member { deployment, weight, tier: 0, lost: Default::default() };
+        Survivor { place, member, state: StateId::of(deployment), probe: false }
     }
 
     #[test]

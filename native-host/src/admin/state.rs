@@ -1,8 +1,10 @@
 //! What an operator may look at.
 
+use std::time::Duration;
+
 use http::StatusCode;
 use pointsman_core::{
-    Catalog, Deployment, DeploymentId, Gate, Group, LimitReading, Router, Timestamp,
+    Catalog, Deployment, DeploymentId, Gate, Group, LimitReading, ModelStanding, Router, Timestamp,
 };
 use serde_json::{Value, json};
 
@@ -35,10 +37,6 @@ pub(super) fn read(gateway: &Gateway, steps: &[&str], query: &str) -> Answer {
 
 fn deployment(router: &Router, id: DeploymentId, one: &Deployment, now: Timestamp) -> Value {
     let Some(standing) = router.standing(id, now) else { return Value::Null };
-    let until = match standing.gate {
-        Gate::Throttled { until } | Gate::Tripped { until } => Some(rfc3339::text(until)),
-        Gate::Ready | Gate::HalfOpen | Gate::Blocked => None,
-    };
     let reason = match (&standing.gate, &one.blocked) {
         (Gate::Blocked, Some(reason)) => Some(reason.as_str()),
         (Gate::Blocked, None) => Some("an operator has blocked it"),
@@ -48,21 +46,48 @@ fn deployment(router: &Router, id: DeploymentId, one: &Deployment, now: Timestam
         (Gate::Ready, _) if standing.probe_down => Some("the last probe found it down"),
         (Gate::Ready, _) => None,
     };
-    let milliseconds =
-        |length: Option<std::time::Duration>| length.map(|one| one.as_millis() as u64);
-    json!({
+    let mut shown = json!({
         "name": one.name,
         "provider": router.catalog().provider(one.provider).name,
         "gate": gate_name(&standing.gate),
         "reason": reason,
-        "until": until,
+        "until": until(standing.gate),
         "trips": standing.trips,
         "failure_share": standing.failure_share,
         "in_flight": standing.in_flight,
         "first_token_p95_ms": milliseconds(standing.first_token_p95),
         "answer_p95_ms": milliseconds(standing.answer_p95),
         "limits": standing.limits.iter().map(limit).collect::<Vec<_>>(),
+    });
+    if !standing.models.is_empty() {
+        shown["models"] = standing.models.iter().map(model).collect();
+    }
+    shown
+}
+
+/// One model of a deployment that takes any.
+fn model(one: &ModelStanding) -> Value {
+    json!({
+        "name": one.model,
+        "gate": gate_name(&one.gate),
+        "until": until(one.gate),
+        "trips": one.trips,
+        "failure_share": one.failure_share,
+        "in_flight": one.in_flight,
+        "first_token_p95_ms": milliseconds(one.first_token_p95),
+        "answer_p95_ms": milliseconds(one.answer_p95),
     })
+}
+
+fn until(gate: Gate) -> Option<String> {
+    match gate {
+        Gate::Throttled { until } | Gate::Tripped { until } => Some(rfc3339::text(until)),
+        Gate::Ready | Gate::HalfOpen | Gate::Blocked => None,
+    }
+}
+
+fn milliseconds(length: Option<Duration>) -> Option<u64> {
+    length.map(|one| one.as_millis() as u64)
 }
 
 fn group(catalog: &Catalog, group: &Group) -> Value {

@@ -3,7 +3,9 @@
 use core::time::Duration;
 
 use super::super::not_built::{Section, lists, refuse};
-use super::super::plan::{CallExpect, Look, Range, RunExpect, StateExpect, UsageExpect};
+use super::super::plan::{
+    CallExpect, Look, ModelExpect, Range, RunExpect, StateExpect, UsageExpect,
+};
 use super::Names;
 use crate::config::{Fields, Value};
 use crate::limit::Dimension;
@@ -116,10 +118,22 @@ fn state(fields: &mut Fields<'_>) -> StateExpect {
         until: fields.read("until", lengths),
         in_flight: fields.read("in_flight", counts),
         level: fields.read("level", |value| value.map(level)).unwrap_or_default(),
+        kept: fields.read("kept", counts),
+        models: fields.get("models").map(|value| models(&value)).unwrap_or_default(),
         queue: fields.read("queue", counts),
         spent: fields.read("spent", money),
         reserved: fields.read("reserved", money),
     }
+}
+
+fn models(value: &Value<'_>) -> Vec<(String, ModelExpect)> {
+    let read = |fields: &mut Fields<'_>| ModelExpect {
+        gate: fields.read("gate", |value| word(value, "gate", &GATES)),
+        until: fields.read("until", lengths),
+        in_flight: fields.read("in_flight", counts),
+    };
+    let all = value.named(|_, value| value.map(read));
+    all.into_iter().filter_map(|(name, expect)| Some((name, expect?))).collect()
 }
 
 fn level(fields: &mut Fields<'_>) -> Vec<(Dimension, Range<i64>)> {

@@ -71,7 +71,7 @@ fn top(fields: &mut Fields<'_>, configs: &mut Configs<'_>) -> Option<Scenario> {
 
 fn scripts(value: &Value<'_>, names: &Names) -> BTreeMap<String, Script> {
     let all = value.named(|name, value| {
-        if !names.known(name) {
+        if !names.known(name) && !names.is_model(name) {
             value.unknown("deployment", name, names.deployments());
         }
         upstream::script(value)
@@ -139,6 +139,8 @@ impl Configs<'_> {
 #[derive(Debug)]
 struct Names {
     deployments: Vec<String>,
+    /// The deployments that take any model.
+    open: Vec<String>,
     groups: Vec<String>,
     /// The keys of the config that the run begins with, whose numbers no reload changes.
     keys: BTreeMap<String, CallerId>,
@@ -152,9 +154,12 @@ impl Names {
     fn of<'c>(catalogs: impl Iterator<Item = &'c Arc<Catalog>>, sound: bool) -> Self {
         let mut catalogs = catalogs.peekable();
         let keys = catalogs.peek().map(|first| first.owners.callers().clone()).unwrap_or_default();
-        let (deployments, groups, owners) = (Vec::new(), Vec::new(), Vec::new());
-        let mut names = Self { deployments, groups, keys, owners, sound };
+        let (deployments, open) = (Vec::new(), Vec::new());
+        let (groups, owners) = (Vec::new(), Vec::new());
+        let mut names = Self { deployments, open, groups, keys, owners, sound };
         for catalog in catalogs {
+            let open = catalog.deployments().filter(|(_, one)| one.takes_any());
+            names.open.extend(open.map(|(_, one)| one.name.clone()));
             names.deployments.extend(catalog.deployments().map(|(_, d)| d.name.clone()));
             names.groups.extend(catalog.groups.iter().map(|group| group.name.clone()));
             names.owners.extend(catalog.owners.all().iter().map(|owner| owner.name.clone()));
@@ -168,6 +173,12 @@ impl Names {
 
     fn known(&self, name: &str) -> bool {
         !self.sound || self.deployments.binary_search_by(|own| own.as_str().cmp(name)).is_ok()
+    }
+
+    /// `deployment/model`, of a deployment that takes any.
+    fn is_model(&self, name: &str) -> bool {
+        let model = |open: &String| name.strip_prefix(open.as_str())?.strip_prefix('/');
+        self.open.iter().any(|open| model(open).is_some_and(|model| !model.is_empty()))
     }
 
     fn deployments(&self) -> impl Iterator<Item = &str> + Clone {

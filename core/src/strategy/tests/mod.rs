@@ -69,7 +69,7 @@ fn world(pasts: &[Past], stream: bool) -> World {
     for (past, id) in pasts.iter().zip((0..).map(DeploymentId)) {
         live(&mut fleet, id, past, stream);
         for _ in 0..past.calls {
-            fleet.reserve(&catalog, id, &Amounts::default(), NOW);
+            fleet.reserve(&catalog, Target::of(id), &Amounts::default(), NOW);
         }
     }
     let request = Request { stream, input_tokens: 100, ..Request::default() };
@@ -78,7 +78,7 @@ fn world(pasts: &[Past], stream: bool) -> World {
 
 /// Let a deployment live through its past.
 fn live(fleet: &mut Fleet, id: DeploymentId, past: &Past, stream: bool) {
-    let observed = fleet.observed_mut(id);
+    let observed = &mut fleet.state_mut(StateId::of(id)).observed;
     let millis = Duration::from_millis;
     for _ in 0..past.measured {
         let mut departure = observed.on_send(100, 1, stream, NOW);
@@ -120,6 +120,7 @@ impl World {
                 tier: 0,
                 lost: crate::request::Needs::default(),
             },
+            state: StateId(u32::try_from(place).unwrap()),
             probe: false,
         };
         pasts.iter().enumerate().map(one).collect()
@@ -237,7 +238,7 @@ fn usage_goes_where_most_is_left_after_the_request() {
     }
     world.fleet = Fleet::new(&world.catalog, NOW);
     let taken = Amounts { requests: 1, input: 900, output: 0 };
-    world.fleet.reserve(&world.catalog, DeploymentId(0), &taken, NOW);
+    world.fleet.reserve(&world.catalog, Target::of(DeploymentId(0)), &taken, NOW);
     // 900 of a million used against nothing of a thousand, of which this request takes 600.
     assert_eq!(world.pick(Strategy::Usage, &world.survivors(&pasts), 1), 0);
 }
@@ -255,7 +256,7 @@ fn a_session_stays_until_its_member_has_more_than_its_share() {
     assert_eq!(world.pick(Strategy::Affinity, &others, 1), home, "another's leaving moves nobody");
     let id = DeploymentId(u32::try_from(home).unwrap());
     for _ in 0..20 {
-        world.fleet.reserve(&world.catalog, id, &Amounts::default(), NOW);
+        world.fleet.reserve(&world.catalog, Target::of(id), &Amounts::default(), NOW);
     }
     assert_ne!(world.pick(Strategy::Affinity, &survivors, 1), home);
 }
