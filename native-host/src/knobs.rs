@@ -52,8 +52,13 @@ pub(crate) fn labels(headers: &HeaderMap, names: &[HeaderName]) -> Vec<(String, 
     names.iter().filter_map(label).collect()
 }
 
-/// The path under which rules know an endpoint: clients may leave the version out.
+/// The path under which rules know an endpoint: clients may leave the version out, and Azure's name
+/// the model in it.
 fn versioned(path: &str) -> String {
+    let rest = path.strip_prefix("/openai").filter(|rest| rest.starts_with('/'));
+    let path = rest.unwrap_or(path);
+    let deployed = path.strip_prefix("/deployments/").filter(|_| rest.is_some());
+    let path = deployed.and_then(|path| Some(path.split_at(path.find('/')?).1)).unwrap_or(path);
     if path.starts_with("/v1") { path.to_owned() } else { format!("/v1{path}") }
 }
 
@@ -157,6 +162,19 @@ mod tests {
         assert_eq!((request.tags.join(" ").as_str(), request.retries), ("paid eu", Some(2)));
         let words = [request.region, request.strategy, request.session];
         assert_eq!(words.map(Option::unwrap), ["eu", "cost", "s-1"]);
+    }
+
+    #[test]
+    fn rules_know_one_path_of_an_endpoint() {
+        for path in [
+            "/v1/chat/completions",
+            "/chat/completions",
+            "/openai/v1/chat/completions",
+            "/openai/deployments/m/chat/completions",
+        ] {
+            assert_eq!(versioned(path), "/v1/chat/completions", "{path}");
+        }
+        assert_eq!(versioned("/openai"), "/v1/openai");
     }
 
     #[test]

@@ -31,11 +31,30 @@ pub(crate) struct Asked {
     pub(crate) usage_edits: Vec<Edit>,
     /// What is cut out: the router's own.
     pub(crate) cuts: Vec<Edit>,
+    /// Thoughts that Anthropic would refuse.
+    pub(crate) unsigned: Unsigned,
+    /// Where a name of the model goes in, in a body without one: behind this brace.
+    pub(crate) model_at: Option<usize>,
     /// Where the prompt stands.
     pub(crate) prompt: Prompt,
 }
 
+/// Thoughts without a signature: what cuts them out, and where they stand.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unsigned {
+    pub(crate) edits: Vec<Edit>,
+    pub(crate) paths: Vec<String>,
+}
+
 impl Asked {
+    /// The path has named the model: what the body calls it does not count.
+    pub(crate) fn named_elsewhere(&mut self, body: &[u8]) {
+        self.model.clear();
+        if self.model_spans.is_empty() && !self.plain_model {
+            self.model_at = body.iter().position(|&byte| byte == b'{').map(|at| at + 1);
+        }
+    }
+
     /// The body without what is the router's own.
     pub(crate) fn for_provider<'b>(&self, body: &'b [u8]) -> Cow<'b, [u8]> {
         if self.cuts.is_empty() {
@@ -48,10 +67,17 @@ impl Asked {
     /// for usage if the client made none.
     pub(crate) fn rewrite(&self, model: &str) -> Spliced {
         let mut edits = Vec::new();
+        if let Some(at) = self.model_at {
+            let mut text = b"\"model\":".to_vec();
+            write_string(&mut text, model);
+            text.push(b',');
+            edits.push(Edit { at: at..at, text });
+        }
         if self.stream {
             edits.extend_from_slice(&self.usage_edits);
         }
         edits.extend_from_slice(&self.cuts);
+        edits.extend_from_slice(&self.unsigned.edits);
         // A name that is right stays as it is written, escapes and all.
         if self.model != model || self.model_spans.len() > 1 {
             let mut name = Vec::new();
@@ -103,7 +129,7 @@ mod tests {
     const ASK: &str = r#""stream_options":{"include_usage":true}"#;
 
     fn asked(body: &str) -> Asked {
-        read_facts(body.as_bytes()).unwrap().1
+        read_facts(body.as_bytes(), true).unwrap().1
     }
 
     fn rewrite(body: &str, model: &str) -> String {
@@ -244,7 +270,7 @@ mod tests {
 
         #[test]
         fn no_bytes_can_break_it(bytes: Vec<u8>) {
-            let _ = read_facts(&bytes);
+            let _ = read_facts(&bytes, true);
         }
     }
 }

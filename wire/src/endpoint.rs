@@ -23,6 +23,14 @@ pub enum Endpoint {
     },
     /// One that goes to a provider of the same protocol as it is, and to no other.
     Pass(Pass),
+    /// One of OpenAI's at a path that names the model, as Azure's clients write it:
+    /// `POST /openai/deployments/{name}/chat/completions`.
+    Deployed {
+        /// The model, whatever the body says.
+        model: String,
+        /// What is asked of it.
+        call: Box<Self>,
+    },
     /// `GET /v1/models`.
     Models(Dialect),
     /// `GET /v1/models/{name}`.
@@ -67,6 +75,23 @@ impl Endpoint {
     }
 
     fn of_path(path: &str, query: &str, headers: &ClientHeaders) -> Option<(Self, &'static str)> {
+        // Azure's clients write this before OpenAI's paths, their own and the newer ones.
+        let path = match path.strip_prefix("/openai") {
+            Some(rest) if rest.starts_with('/') => rest,
+            _ => return Self::of_plain(path, query, headers),
+        };
+        let Some(deployed) = path.strip_prefix("/deployments/") else {
+            return Self::of_plain(path, query, headers);
+        };
+        let at = deployed.find('/').filter(|at| *at > 0)?;
+        let (name, path) = deployed.split_at(at);
+        let (call, method) = Self::of_plain(path, query, headers)?;
+        let openai = matches!(call, Self::Chat | Self::Pass(Pass { dialect: Dialect::Chat, .. }));
+        let deployed = Self::Deployed { model: percent_decoded(name), call: Box::new(call) };
+        openai.then_some((deployed, method))
+    }
+
+    fn of_plain(path: &str, query: &str, headers: &ClientHeaders) -> Option<(Self, &'static str)> {
         let versions = ["/v1beta", "/v1alpha", "/v1"];
         let (version, path) = versions
             .iter()
@@ -113,13 +138,14 @@ impl Endpoint {
     }
 
     /// What the client speaks.
-    pub const fn dialect(&self) -> Dialect {
+    pub fn dialect(&self) -> Dialect {
         match self {
             Self::Chat => Dialect::Chat,
             Self::Responses => Dialect::Responses,
             Self::Messages => Dialect::Messages,
             Self::Generate { .. } => Dialect::Generate,
             Self::Pass(pass) => pass.dialect,
+            Self::Deployed { call, .. } => call.dialect(),
             Self::Models(dialect) | Self::Model(dialect, _) => *dialect,
         }
     }
@@ -163,6 +189,25 @@ mod tests {
             assert_eq!(read("POST", "/batches"), nowhere(None));
             assert_eq!(read("GET", "/chat/completions"), nowhere(Some("POST")));
         }
+    }
+
+    #[test]
+    fn azures_clients_name_the_model_in_the_path() {
+        let chat = |model: &str| {
+            Ok(Endpoint::Deployed { model: model.into(), call: Box::new(Endpoint::Chat) })
+        };
+        let path = "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21";
+        assert_eq!(read("POST", path), chat("gpt-4o"));
+        assert_eq!(read("POST", "/openai/deployments/a%2Fb/chat/completions"), chat("a/b"));
+        let embeddings = read("POST", "/openai/deployments/e/embeddings").unwrap();
+        assert_eq!(embeddings.dialect(), Dialect::Chat);
+        assert_eq!(read("POST", "/openai/v1/chat/completions"), Ok(Endpoint::Chat));
+        assert_eq!(read("POST", "/openai/responses?api-version=x"), Ok(Endpoint::Responses));
+        for nowhere in ["/openai/deployments/", "/openai/deployments//chat/completions", "/openai"]
+        {
+            assert!(read("POST", nowhere).is_err(), "{nowhere}");
+        }
+        assert!(read("POST", "/openai/deployments/c/messages").is_err());
     }
 
     #[test]

@@ -108,6 +108,10 @@ impl ErrorBody {
         if let Some(kind) = named.filter(|kind| *kind != FailureKind::Server || status < 500) {
             return kind;
         }
+        // Groq's flexible tier is full; no other provider has this status.
+        if status == 498 {
+            return FailureKind::Overloaded;
+        }
         let plain = FailureKind::from_status(status, None);
         let coded = FailureKind::from_status(status, self.code.as_deref());
         if coded == plain { by_message(plain, &self.message).unwrap_or(plain) } else { coded }
@@ -130,7 +134,14 @@ fn by_name(name: &str) -> Option<FailureKind> {
         "server_error" | "internal_server_error" | "api_error" | "timeout_error" => {
             FailureKind::Server
         }
-        "not_found_error" | "model_decommissioned" => FailureKind::NotFound,
+        "not_found_error" | "model_decommissioned" | "NotFoundError" => FailureKind::NotFound,
+        // llama.cpp's.
+        "exceed_context_size_error" => FailureKind::ContextWindow,
+        // Mistral's and Groq's: the service is full, whoever asks.
+        "service_tier_capacity_exceeded" | "capacity_exceeded" | "slow_down" => {
+            FailureKind::Overloaded
+        }
+        "moderation_blocked" => FailureKind::ContentPolicy,
         "ResponsibleAIPolicyViolation" | "invalid_prompt" | "image_content_policy_violation" => {
             FailureKind::ContentPolicy
         }
@@ -143,6 +154,8 @@ fn by_message(plain: FailureKind, message: &str) -> Option<FailureKind> {
     let begins = |patterns: &[&str]| patterns.iter().any(|p| message.starts_with(p));
     let says = |patterns: &[&str]| patterns.iter().any(|p| message.contains(p));
     match plain {
+        // OpenRouter's moderation answers 403, which is no fault of our key.
+        FailureKind::Auth if says(MODERATION) => Some(FailureKind::ContentPolicy),
         FailureKind::BadRequest if begins(CREDENTIALS) => Some(FailureKind::Auth),
         FailureKind::BadRequest | FailureKind::RateLimited if begins(BILLING) => {
             Some(FailureKind::QuotaExhausted)
@@ -173,9 +186,13 @@ const CONTEXT: &[&str] = &[
     "input is too long",
     "reduce the length of the messages",
     "input token count",
+    // Cohere's and Together's.
+    "too many tokens",
+    "`inputs` tokens + `max_new_tokens` must be",
     // Anthropic's: "input length and `max_tokens` exceed context limit".
     "exceed context limit",
 ];
+const MODERATION: &[&str] = &["requires moderation", "your input was flagged"];
 const CONTENT: &[&str] =
     &["content management policy", "content filter", "content policy", "safety system"];
 
@@ -214,6 +231,113 @@ mod tests {
             (400, r#""type":"invalid_request_error","code":"unsupported_value""#, K::BadRequest),
         ] {
             assert_eq!(kind(status, &format!("{{\"error\":{{{error}}}}}")), expected, "{error}");
+        }
+    }
+
+    /// As each vendor's documentation or its users' reports have it.
+    const VENDORS: &[(&str, u16, &str, FailureKind)] = &[
+        (
+            "Groq",
+            498,
+            r#"{"error":{"message":"x","type":"y","code":"capacity_exceeded"}}"#,
+            FailureKind::Overloaded,
+        ),
+        ("Groq", 498, "", FailureKind::Overloaded),
+        (
+            "Groq",
+            400,
+            r#"{"error":{"code":"json_validate_failed","type":"invalid_request_error"}}"#,
+            FailureKind::BadRequest,
+        ),
+        (
+            "Mistral",
+            429,
+            r#"{"object":"error","message":"Service tier capacity exceeded for this model.",
+                "type":"service_tier_capacity_exceeded","param":null,"code":"3505"}"#,
+            FailureKind::Overloaded,
+        ),
+        (
+            "Mistral",
+            400,
+            r#"{"object":"error","message":"Prompt contains 40000 tokens, too large for model with
+                32768 maximum context length","type":"invalid_request_error","code":"3051"}"#,
+            FailureKind::ContextWindow,
+        ),
+        ("Mistral", 429, r#"{"message":"Requests rate limit exceeded"}"#, FailureKind::RateLimited),
+        (
+            "DeepSeek",
+            402,
+            r#"{"error":{"message":"Insufficient Balance","type":"unknown_error",
+                "param":null,"code":"invalid_request_error"}}"#,
+            FailureKind::QuotaExhausted,
+        ),
+        (
+            "vLLM",
+            400,
+            r#"{"object":"error","message":"This model's maximum context length is 4096 tokens.",
+                "type":"BadRequestError","param":null,"code":400}"#,
+            FailureKind::ContextWindow,
+        ),
+        (
+            "vLLM",
+            404,
+            r#"{"object":"error","message":"The model `x` does not exist.",
+                "type":"NotFoundError","param":null,"code":404}"#,
+            FailureKind::NotFound,
+        ),
+        (
+            "OpenRouter",
+            403,
+            r#"{"error":{"code":403,"message":"The model requires moderation on OpenAI. Your input was
+                flagged for violence","metadata":{"reasons":["violence"]}}}"#,
+            FailureKind::ContentPolicy,
+        ),
+        (
+            "OpenRouter",
+            402,
+            r#"{"error":{"code":402,"message":"Insufficient credits"}}"#,
+            FailureKind::QuotaExhausted,
+        ),
+        (
+            "OpenRouter",
+            200,
+            r#"{"error":{"code":502,"message":"Provider returned error"}}"#,
+            FailureKind::Server,
+        ),
+        (
+            "Together",
+            422,
+            r#"{"error":{"message":"Input validation error: `inputs` tokens + `max_new_tokens` must be
+                <= 8193","type":"invalid_request_error","param":null,"code":null}}"#,
+            FailureKind::ContextWindow,
+        ),
+        (
+            "xAI",
+            400,
+            r#"{"code":"Client specified an invalid argument","error":"Incorrect API key provided: xa***"}"#,
+            FailureKind::Auth,
+        ),
+        (
+            "llama.cpp",
+            400,
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size",
+                "type":"exceed_context_size_error"}}"#,
+            FailureKind::ContextWindow,
+        ),
+        (
+            "Cohere",
+            400,
+            r#"{"message":"too many tokens: total number of tokens in the prompt cannot exceed 4081"}"#,
+            FailureKind::ContextWindow,
+        ),
+    ];
+
+    #[test]
+    fn those_who_copy_openai_have_words_of_their_own() {
+        for &(vendor, status, body, expected) in VENDORS {
+            // A line end inside a message is ours, for the eye.
+            let body = body.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(kind(status, &body), expected, "{vendor}: {body}");
         }
     }
 

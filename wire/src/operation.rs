@@ -20,7 +20,7 @@ impl Question {
                 "/audio/transcriptions" | "/audio/translations" => "transcription",
                 _ => "count_tokens",
             },
-            Endpoint::Models(_) | Endpoint::Model(..) => "models",
+            Endpoint::Models(_) | Endpoint::Model(..) | Endpoint::Deployed { .. } => "models",
         }
     }
 
@@ -39,7 +39,7 @@ impl Question {
             }
             Endpoint::Pass(pass) => format!("/v1{}", pass.path),
             Endpoint::Models(_) => "/v1/models".into(),
-            Endpoint::Model(..) => "/v1/models/{model}".into(),
+            Endpoint::Model(..) | Endpoint::Deployed { .. } => "/v1/models/{model}".into(),
         }
     }
 }

@@ -4,7 +4,6 @@
 use pointsman_core::{Protocol, Request};
 
 use crate::asked::{Asked, label, read_model};
-use crate::chat;
 use crate::dialect::Dialect;
 use crate::expected::Whole;
 use crate::fault::{Flaw, RequestFault};
@@ -14,6 +13,7 @@ use crate::json::{Broken, Kind, Skimmer};
 use crate::routing::Routing;
 use crate::skimmed::whole_number;
 use crate::tokens::Estimate;
+use crate::{chat, messages};
 
 /// One such endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,16 +87,21 @@ impl Pass {
         &self,
         headers: &ClientHeaders,
         body: &[u8],
+        named: bool,
     ) -> Result<(Request, Asked), RequestFault> {
         let (mut facts, mut asked) = match self.form {
-            Form::Completion => return chat::read_completion(body),
+            Form::Completion => return chat::read_completion(body, named),
+            Form::Count if self.dialect == Dialect::Messages => {
+                let (facts, asked) = messages::read_facts(body)?;
+                (Request { max_output_tokens: Some(0), ..facts }, asked)
+            }
             Form::Multipart => form::read_facts(headers, body)?,
             Form::Json | Form::Count => read_json(body).map_err(|flaw| flaw.locate(body))?,
         };
         if let Some(model) = &self.model {
             asked.model.clone_from(model);
             asked.model_spans.clear();
-        } else if asked.model_spans.is_empty() {
+        } else if asked.model_spans.is_empty() && (named || asked.plain_model) {
             return Err(RequestFault::Missing { path: "model".into() });
         }
         facts.model.clone_from(&asked.model);
@@ -168,7 +173,7 @@ mod tests {
 
     fn read(path: &str, body: &str) -> Result<(Request, Asked), RequestFault> {
         let pass = Pass::of_path(path).unwrap();
-        pass.read_facts(&ClientHeaders::default(), body.as_bytes())
+        pass.read_facts(&ClientHeaders::default(), body.as_bytes(), true)
     }
 
     #[test]
@@ -206,8 +211,9 @@ mod tests {
     #[test]
     fn a_count_may_name_its_model_in_the_path() {
         let pass = Pass::of_call("g".into(), "countTokens").unwrap();
-        let (facts, asked) =
-            pass.read_facts(&ClientHeaders::default(), br#"{"contents":[{"parts":[]}]}"#).unwrap();
+        let (facts, asked) = pass
+            .read_facts(&ClientHeaders::default(), br#"{"contents":[{"parts":[]}]}"#, true)
+            .unwrap();
         assert_eq!((&*facts.model, asked.model_spans.len()), ("g", 0));
         assert_eq!(Pass::of_call("g".into(), "predict"), None);
     }

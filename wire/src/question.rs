@@ -53,18 +53,27 @@ impl Question {
         headers: ClientHeaders,
         body: &[u8],
     ) -> Result<Self, RequestFault> {
-        let (facts, asked) = match &endpoint {
+        let (named, endpoint) = match endpoint {
+            Endpoint::Deployed { model, call } => (Some(model), *call),
+            endpoint => (None, endpoint),
+        };
+        let unnamed = named.is_none();
+        let (mut facts, mut asked) = match &endpoint {
             Endpoint::Messages => messages::read_facts(body)?,
             Endpoint::Generate { model, stream } => {
                 generate::read_facts(body, model, *stream != Streaming::No)?
             }
-            Endpoint::Pass(pass) => pass.read_facts(&headers, body)?,
-            Endpoint::Chat => chat::read_facts(body)?,
+            Endpoint::Pass(pass) => pass.read_facts(&headers, body, unnamed)?,
+            Endpoint::Chat => chat::read_facts(body, unnamed)?,
             Endpoint::Responses => responses::read_facts(body)?,
-            Endpoint::Models(_) | Endpoint::Model(..) => {
+            Endpoint::Models(_) | Endpoint::Model(..) | Endpoint::Deployed { .. } => {
                 return Err(RequestFault::Missing { path: "model".into() });
             }
         };
+        if let Some(named) = named {
+            facts.model = named;
+            asked.named_elsewhere(body);
+        }
         Ok(Self { facts, endpoint, headers, asked })
     }
 
@@ -116,7 +125,7 @@ impl Question {
         let provider = if pass.is_some() { client } else { client.toward(target) };
         let Asked { stream, choices, usage_asked, .. } = self.asked;
         let (mut sent, lost) = if client == provider {
-            (self.asked.rewrite(target.model), Vec::new())
+            (self.asked.rewrite(target.model), self.asked.unsigned.paths.clone())
         } else {
             let body = self.asked.for_provider(body);
             let written = translate(client, provider, &body, stream, target)?;

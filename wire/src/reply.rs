@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_request_at_fault_is_told_where() {
-        let read = |body: &[u8]| crate::chat::read_facts(body).unwrap_err();
+        let read = |body: &[u8]| crate::chat::read_facts(body, true).unwrap_err();
         let fault = read(br#"{"model":"m","messages":[7]}"#);
         let reply = fault_reply(Dialect::Chat, &fault);
         let error = parse(&reply);

@@ -16,7 +16,7 @@ use crate::fault::{Flaw, wrong};
 use crate::json::{Kind, Skimmer, Span};
 use crate::prefix::Prompt;
 use crate::skimmed::{flag, list, object};
-use crate::splice::Edit;
+use crate::splice::{Cutter, Edit};
 
 /// Names in one list, and bytes in one name.
 const MOST_NAMES: usize = 64;
@@ -70,7 +70,7 @@ impl Routing {
                     false
                 }
             };
-            cut.member(key.span().start..json.offset(), ours, &mut read.cuts);
+            cut.next(key.span().start..json.offset(), ours, &mut read.cuts);
         }
         cut.end(&mut read.cuts);
         json.end()?;
@@ -130,7 +130,7 @@ impl Routing {
                     false
                 }
             };
-            cut.member(key.span().start..json.offset(), ours, &mut self.cuts);
+            cut.next(key.span().start..json.offset(), ours, &mut self.cuts);
         }
         cut.end(&mut self.cuts);
         Ok(())
@@ -142,35 +142,6 @@ impl Routing {
             return wrong(path, "a list of at most 16 tags");
         }
         Ok(())
-    }
-}
-
-/// Cuts members out of an object, each with one of the commas beside it.
-#[derive(Debug, Default)]
-struct Cutter {
-    /// Whether a member before stays.
-    kept: bool,
-    /// Where the member before ends.
-    end: usize,
-    /// Where a cut begins before which nothing stays.
-    open: Option<usize>,
-}
-
-impl Cutter {
-    fn member(&mut self, at: Span, cut: bool, cuts: &mut Vec<Edit>) {
-        if let Some(from) = self.open.take() {
-            cuts.push(Edit { at: from..at.start, text: Vec::new() });
-        }
-        match (cut, self.kept) {
-            (true, true) => cuts.push(Edit { at: self.end..at.end, text: Vec::new() }),
-            (true, false) => self.open = Some(at.start),
-            (false, _) => self.kept = true,
-        }
-        self.end = at.end;
-    }
-
-    fn end(self, cuts: &mut Vec<Edit>) {
-        cuts.extend(self.open.map(|from| Edit { at: from..self.end, text: Vec::new() }));
     }
 }
 

@@ -93,3 +93,34 @@ impl Spliced {
         }
     }
 }
+
+/// Cuts members out of an object, or elements out of a list, each with one of the commas beside it.
+#[derive(Debug, Default)]
+pub(crate) struct Cutter {
+    /// Whether one before stays.
+    pub(crate) kept: bool,
+    /// Where the one before ends.
+    end: usize,
+    /// Where a cut begins before which nothing stays.
+    open: Option<usize>,
+}
+
+impl Cutter {
+    /// Another one stands at `at`.
+    pub(crate) fn next(&mut self, at: Range<usize>, cut: bool, cuts: &mut Vec<Edit>) {
+        if let Some(from) = self.open.take() {
+            cuts.push(Edit { at: from..at.start, text: Vec::new() });
+        }
+        match (cut, self.kept) {
+            (true, true) => cuts.push(Edit { at: self.end..at.end, text: Vec::new() }),
+            (true, false) => self.open = Some(at.start),
+            (false, _) => self.kept = true,
+        }
+        self.end = at.end;
+    }
+
+    /// There are no more.
+    pub(crate) fn end(self, cuts: &mut Vec<Edit>) {
+        cuts.extend(self.open.map(|from| Edit { at: from..self.end, text: Vec::new() }));
+    }
+}

@@ -51,7 +51,12 @@ impl Target<'_> {
     pub(crate) fn is_openai(&self) -> bool {
         let base_url = self.base_url.unwrap_or(default_base_url(self.protocol));
         match self.protocol {
-            Protocol::Openai => base_url.starts_with("https://api.openai.com/"),
+            Protocol::Openai => base_url.strip_prefix("https://").is_some_and(|rest| {
+                let host = rest.split(['/', ':', '?']).next().unwrap_or_default();
+                let host = host.to_ascii_lowercase();
+                // Regions have hosts of their own, such as `eu.api.openai.com`.
+                host == "api.openai.com" || host.ends_with(".api.openai.com")
+            }),
             Protocol::Azure => true,
             _ => false,
         }

@@ -1,6 +1,6 @@
 //! What comes in at the two doors: requests that are wrong, models, health, metrics.
 
-use super::bench::{Bench, get, post, send};
+use super::bench::{Bench, get, post, seen, send};
 
 #[tokio::test]
 async fn requests_at_fault_are_told_what_is_wrong() {
@@ -99,4 +99,38 @@ async fn a_head_alone_may_be_asked_for() {
     let request = "HEAD /v1/models HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n";
     let reply = send(bench.api, request).await;
     assert_eq!((reply.status, reply.body.as_str()), (200, ""));
+}
+
+#[tokio::test]
+async fn a_malformed_body_reaches_no_provider() {
+    let bench = Bench::new("ok: {}", "ok: {}").await;
+    for path in [
+        "/v1/chat/completions",
+        "/v1/responses",
+        "/v1/messages",
+        "/v1beta/models/g:generateContent",
+    ] {
+        for body in
+            ["", "[]", "{\"model\":", "{\"model\":\"g\",\"messages\":7,\"input\":7,\"contents\":7}"]
+        {
+            let reply = send(bench.api, &post(path, body)).await;
+            assert_eq!(reply.status, 400, "{path} {body}: {reply:?}");
+            assert!(reply.json()["error"]["message"].is_string(), "{reply:?}");
+        }
+    }
+    for mock in [bench.east, bench.west] {
+        assert_eq!(seen(mock, "requests").await, 0);
+    }
+}
+
+#[tokio::test]
+async fn azures_clients_are_served_at_their_paths() {
+    let bench = Bench::new("ok: {}", "ok: {}").await;
+    let body = r#"{"messages":[{"role":"user","content":"hi"}]}"#;
+    let path = "/openai/deployments/g/chat/completions?api-version=2024-10-21";
+    let reply = send(bench.api, &post(path, body)).await;
+    assert_eq!((reply.status, reply.by()), (200, Some("east")), "{reply:?}");
+    let named = body.replacen('{', "{\"model\":\"g\",", 1);
+    let reply = send(bench.api, &post("/openai/v1/chat/completions", &named)).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
 }

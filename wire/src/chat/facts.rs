@@ -16,24 +16,24 @@ use crate::tokens::estimate_tokens;
 ///
 /// # Errors
 /// The first fault, with its place.
-pub(crate) fn read_facts(body: &[u8]) -> Result<(Request, Asked), RequestFault> {
-    read(body, "messages")
+pub(crate) fn read_facts(body: &[u8], named: bool) -> Result<(Request, Asked), RequestFault> {
+    read(body, "messages", named)
 }
 
 /// Reads the body of a `POST /v1/completions`, the same with a prompt in place of messages.
 ///
 /// # Errors
 /// The first fault, with its place.
-pub(crate) fn read_completion(body: &[u8]) -> Result<(Request, Asked), RequestFault> {
-    read(body, "prompt")
+pub(crate) fn read_completion(body: &[u8], named: bool) -> Result<(Request, Asked), RequestFault> {
+    read(body, "prompt", named)
 }
 
-/// Reads a body that must have the member `input`.
-fn read(body: &[u8], input: &str) -> Result<(Request, Asked), RequestFault> {
+/// Reads a body that must have the member `input`, and, if it is to be `named` there, the model.
+fn read(body: &[u8], input: &str, named: bool) -> Result<(Request, Asked), RequestFault> {
     let mut top = TopLevel::default();
     let routing = Routing::read(body, |key, json| top.member(key, json));
     let mut routing = routing.map_err(|flaw| flaw.locate(body))?;
-    if top.asked.model_spans.is_empty() {
+    if named && top.asked.model_spans.is_empty() {
         return Err(RequestFault::Missing { path: "model".into() });
     }
     let found = if input == "prompt" { top.prompt } else { top.messages };
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     fn facts(body: &str) -> Request {
-        read_facts(body.as_bytes()).unwrap().0
+        read_facts(body.as_bytes(), true).unwrap().0
     }
 
     /// The facts of a request with these members beside model and messages.
@@ -246,7 +246,7 @@ mod tests {
     }
 
     fn fault(body: &str) -> String {
-        read_facts(body.as_bytes()).unwrap_err().to_string()
+        read_facts(body.as_bytes(), true).unwrap_err().to_string()
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use pointsman_core::Request;
 
-use crate::asked::{Asked, label, read_model};
+use crate::asked::{Asked, Unsigned, label, read_model};
 use crate::fault::{Flaw, RequestFault, wrong};
 use crate::json::{Kind, Skimmer};
 use crate::routing::Routing;
 use crate::skimmed::{flag, list, whole_number};
+use crate::splice::Cutter;
 use crate::tokens::{Estimate, estimate_tokens};
 
 /// Tokens the provider adds around each message.
@@ -71,22 +72,62 @@ impl TopLevel {
             return wrong("messages", "a list of messages");
         }
         json.enter()?;
+        let mut cut = Cutter::default();
         let mut at = 0;
         while json.next_element()? {
-            if json.kind()? != Kind::Object {
-                return wrong(format!("messages[{at}]"), "an object");
+            let start = json.position();
+            let before = self.asked.unsigned.edits.len();
+            let unsigned = self.message(json, at)?;
+            let edits = &mut self.asked.unsigned.edits;
+            if unsigned {
+                edits.truncate(before);
             }
-            self.text.add_tokens(MESSAGE_TOKENS);
-            json.enter()?;
-            while let Some(key) = json.next_member()? {
-                match &*key.decode() {
-                    "content" => self.content(json, &format!("messages[{at}].content"))?,
-                    _ => _ = json.skip()?,
-                }
-            }
+            cut.next(start..json.offset(), unsigned, edits);
             at += 1;
         }
+        cut.end(&mut self.asked.unsigned.edits);
         Ok(())
+    }
+
+    /// Whether there is nothing in it but thoughts without a signature.
+    fn message(&mut self, json: &mut Skimmer<'_>, at: usize) -> Result<bool, Flaw> {
+        if json.kind()? != Kind::Object {
+            return wrong(format!("messages[{at}]"), "an object");
+        }
+        self.text.add_tokens(MESSAGE_TOKENS);
+        let mut unsigned = false;
+        json.enter()?;
+        while let Some(key) = json.next_member()? {
+            if key.decode() == "content" {
+                unsigned = self.said(json, &format!("messages[{at}].content"))?;
+            } else {
+                json.skip()?;
+            }
+        }
+        Ok(unsigned)
+    }
+
+    /// What is said in one message. Thoughts without a signature are another provider's, as we gave
+    /// them to the client: Anthropic refuses them, so they are cut out.
+    fn said(&mut self, json: &mut Skimmer<'_>, path: &str) -> Result<bool, Flaw> {
+        if json.kind()? != Kind::Array {
+            self.content(json, path)?;
+            return Ok(false);
+        }
+        json.enter()?;
+        let mut cut = Cutter::default();
+        let mut at = 0;
+        while json.next_element()? {
+            let start = json.position();
+            let unsigned = self.block(json, path)?;
+            let Unsigned { edits, paths } = &mut self.asked.unsigned;
+            paths.extend(unsigned.then(|| format!("{path}[{at}]")));
+            cut.next(start..json.offset(), unsigned, edits);
+            at += 1;
+        }
+        let nothing = at > 0 && !cut.kept;
+        cut.end(&mut self.asked.unsigned.edits);
+        Ok(nothing)
     }
 
     /// A text, or a list of blocks.
@@ -96,7 +137,7 @@ impl TopLevel {
             Kind::Array => {
                 json.enter()?;
                 while json.next_element()? {
-                    self.block(json, path)?;
+                    let _ = self.block(json, path)?;
                 }
             }
             Kind::Null => _ = json.skip()?,
@@ -105,15 +146,21 @@ impl TopLevel {
         Ok(())
     }
 
-    fn block(&mut self, json: &mut Skimmer<'_>, path: &str) -> Result<(), Flaw> {
+    /// Whether it is a thought without a signature.
+    fn block(&mut self, json: &mut Skimmer<'_>, path: &str) -> Result<bool, Flaw> {
         if json.kind()? != Kind::Object {
             return wrong(path, "a list of objects");
         }
         let (mut image, mut source) = (false, 0);
+        let (mut thought, mut signed) = (false, false);
         json.enter()?;
         while let Some(key) = json.next_member()? {
             match (&*key.decode(), json.kind()?) {
-                ("type", Kind::String) => image = json.string()?.decode() == "image",
+                ("type", Kind::String) => {
+                    let kind = json.string()?.decode();
+                    (image, thought) = (kind == "image", kind == "thinking");
+                }
+                ("signature", Kind::String) => signed = !json.string()?.is_empty(),
                 ("source", _) => source = json.skip()?.len() as u64,
                 // Of a tool's result, or of a document found.
                 ("content", Kind::String | Kind::Array) => self.content(json, path)?,
@@ -125,7 +172,7 @@ impl TopLevel {
         }
         self.facts.needs.vision |= image;
         self.text.add_tokens(if image { IMAGE_TOKENS } else { source.div_ceil(FILE_BYTES) });
-        Ok(())
+        Ok(thought && !signed)
     }
 
     fn tools(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
