@@ -81,6 +81,14 @@ impl Catalog {
         id.index() < self.deployments.len()
     }
 
+    /// The model name to send to a deployment for a requested name.
+    pub fn upstream_model<'a>(&'a self, id: DeploymentId, requested: &'a str) -> &'a str {
+        match self.deployments.get(id.index()).map(|deployment| &deployment.model) {
+            Some(ModelName::Fixed(name)) => name,
+            _ => self.resolve(requested).map_or(requested, |found| found.concrete_model),
+        }
+    }
+
     /// All deployments with their identities, in the order of identities; retired ones included.
     pub fn deployments(&self) -> impl Iterator<Item = (DeploymentId, &Deployment)> {
         (0..).map(DeploymentId).zip(&self.deployments)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::action::{Action, Attempt, Clocks, Event, Misuse, Outcome};
 use crate::call::{Call, Flight, History, Path, Phase, Route};
-use crate::catalog::{Catalog, ModelName, Policy, Timeouts};
+use crate::catalog::{Catalog, Policy, Timeouts};
 use crate::chance::{Chance, Seed};
 use crate::cost::Bill;
 use crate::fleet::Fleet;
@@ -352,10 +352,7 @@ impl Router {
 
     /// The model name to send to a deployment for a requested name.
     pub fn upstream_model<'a>(&'a self, id: DeploymentId, requested: &'a str) -> &'a str {
-        match self.catalog.deployments.get(id.index()).map(|deployment| &deployment.model) {
-            Some(ModelName::Fixed(name)) => name,
-            _ => self.catalog.resolve(requested).map_or(requested, |found| found.concrete_model),
-        }
+        self.catalog.upstream_model(id, requested)
     }
 }
 

@@ -19,7 +19,6 @@ use tokio::sync::Notify;
 
 use crate::clock::Clock;
 use crate::decisions::Decisions;
-use crate::line::Line;
 use crate::live::{Live, Means};
 use crate::metrics::Metrics;
 use crate::reload::{Changes, Origin};
@@ -286,16 +285,6 @@ impl Gateway {
     /// A number that no other attempt has.
     pub(crate) fn nonce(&self) -> u64 {
         self.seeds.next().0
-    }
-
-    /// The line to a deployment's provider, and the model's name there.
-    pub(crate) fn line(&self, id: DeploymentId, requested: &str) -> Option<(Arc<Line>, String)> {
-        let switch = self.switch();
-        let model = switch.router.upstream_model(id, requested).to_owned();
-        let live = self.live();
-        let catalog = &live.catalog;
-        let provider = catalog.has(id).then(|| catalog.deployment(id).provider)?;
-        Some((Arc::clone(live.line(provider)?), model))
     }
 
     /// The metrics page, with where every deployment stands now.

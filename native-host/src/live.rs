@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::HeaderName;
-use pointsman_core::{
-    Catalog, Commit, Config, ConfigFault, Deployment, DeploymentId, GroupId, ProviderId,
-};
+use pointsman_core::{Catalog, Commit, Config, ConfigFault, Deployment, DeploymentId, GroupId};
 use pointsman_wire::Overlay;
 
 use crate::exits::{Exits, variable};
@@ -126,9 +124,11 @@ impl Live {
         }
     }
 
-    /// The line to a provider.
-    pub(crate) fn line(&self, provider: ProviderId) -> Option<&Arc<Line>> {
-        self.by_provider.get(provider.number() as usize)?.as_ref()
+    /// A deployment and the line to its provider.
+    pub(crate) fn line(&self, id: DeploymentId) -> Option<(&Deployment, &Arc<Line>)> {
+        let deployment = self.catalog.has(id).then(|| self.catalog.deployment(id))?;
+        let line = self.by_provider.get(deployment.provider.number() as usize)?;
+        Some((deployment, line.as_ref()?))
     }
 
     /// What the configuration changes in requests to a deployment as a member of a group.

@@ -127,7 +127,7 @@ pub(crate) async fn open(
     let opening = async {
         let (reply, lost) = ask(gateway, live, question, attempt, outgoing).await?;
         let opened = read(reply, question, attempt, sent_at, gateway, &mut seen).await;
-        let opened = opened.map_err(|failed| discreet(failed, gateway, question, attempt))?;
+        let opened = opened.map_err(|failed| discreet(failed, live, attempt))?;
         Ok(Opened { lost, ..opened })
     };
     let Ok(opened) = timeout(limit, opening).await else {
@@ -138,13 +138,8 @@ pub(crate) async fn open(
 }
 
 /// A provider may repeat what it was sent: what gives our own secrets away is not passed on.
-fn discreet(
-    mut failed: Failed,
-    gateway: &Gateway,
-    question: &Question,
-    attempt: &Attempt,
-) -> Failed {
-    if let Some((line, _)) = gateway.line(attempt.deployment, &question.asked.facts.model) {
+fn discreet(mut failed: Failed, live: &Live, attempt: &Attempt) -> Failed {
+    if let Some((_, line)) = live.line(attempt.deployment) {
         failed.given = failed.given.filter(|words| !line.gives_away(words));
     }
     failed
@@ -168,20 +163,18 @@ async fn ask(
     attempt: &Attempt,
     outgoing: &mut Outgoing,
 ) -> Result<(Reply, Vec<String>), Failed> {
-    let requested = &question.asked.facts.model;
-    let Some((line, model)) = gateway.line(attempt.deployment, requested) else {
+    let Some((deployment, line)) = live.line(attempt.deployment) else {
         return Err(Failed::new(FailureKind::Local, "the deployment has no provider"));
     };
+    let model = live.catalog.upstream_model(attempt.deployment, &question.asked.facts.model);
     let now = gateway.clock.now();
     let stamp = Stamp { nonce: gateway.nonce(), created: now.as_micros() / 1_000_000 };
     let overlay = live.overlay(attempt.group, attempt.deployment);
-    let known = live.catalog.has(attempt.deployment);
-    let known = known.then(|| live.catalog.deployment(attempt.deployment));
-    let max_output = known.and_then(|deployment| deployment.supports.output_tokens);
-    let target = Target { overlay, max_output, ..line.target(&model) };
+    let max_output = deployment.supports.output_tokens;
+    let target = Target { overlay, max_output, ..line.target(model) };
     let prepared = question.asked.prepare(&question.bytes, &target, stamp, now);
     let nothing = prepared.as_ref().map_or(&[][..], |prepared| &prepared.lost);
-    outgoing.prepared(line.address(), &model, nothing);
+    outgoing.prepared(line.address(), model, nothing);
     let prepared = prepared.map_err(|refused| Failed::refused(&refused, question.dialect()))?;
     let lost = prepared.lost.clone();
     let reply = match &line.route {
@@ -189,7 +182,7 @@ async fn ask(
             let connect = attempt.clocks.connect;
             call(pool, prepared, question, connect, &gateway.clock, &outgoing.headers).await
         }
-        Route::Practice(practice) => practice.answer(prepared, question, &model).await,
+        Route::Practice(practice) => practice.answer(prepared, question, model).await,
     };
     Ok((reply?, lost))
 }
