@@ -23,6 +23,8 @@ use crate::body::{OutBody, Piece};
 /// The largest answer that is kept, and all of them together, in bytes.
 const LARGEST: usize = 8 << 20;
 const ROOM: usize = 64 << 20;
+/// The largest answer that is recorded at all, in bytes: one that goes on beyond it is cut.
+const MOST: usize = 64 << 20;
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
@@ -105,6 +107,9 @@ impl Tape {
             match frame.map(|frame| frame.map(|frame| frame.into_data().unwrap_or_default())) {
                 Some(Ok(piece)) => {
                     bytes += piece.len();
+                    if bytes > MOST {
+                        break End::Cut;
+                    }
                     self.0.send_modify(|recorded| recorded.pieces.push(piece));
                 }
                 Some(Err(_)) => break End::Cut,
@@ -254,6 +259,22 @@ mod tests {
         tapes.begin(call(21));
         tapes.ended(call(21), None, Duration::from_secs(60));
         assert!(tapes.find(call(20)).is_none() && tapes.find(call(21)).is_none());
+    }
+
+    #[tokio::test]
+    async fn what_never_ends_is_recorded_up_to_a_bound() {
+        let (tape, (head, response)) = (Tape::new(), oneshot::channel());
+        let (pieces, body) = OutBody::pieces();
+        head.send(Response::new(body)).unwrap();
+        let endless = async {
+            let piece = Bytes::from(vec![0; 1 << 20]);
+            while pieces.send(Piece::More(piece.clone())).await.is_ok() {}
+        };
+        let (recorded, ()) = tokio::join!(tape.clone().record(response), endless);
+        assert_eq!(recorded, None);
+        let recorded = tape.0.borrow();
+        assert_eq!(recorded.end, Some(End::Cut));
+        assert!(recorded.pieces.iter().map(Bytes::len).sum::<usize>() <= MOST);
     }
 
     #[test]

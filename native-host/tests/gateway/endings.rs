@@ -1,6 +1,6 @@
 //! Clients that leave, and gateways that are told to stop.
 
-use super::bench::{Bench, chat_request, get, read_to_end, send_until};
+use super::bench::{Bench, chat_request, get, read_to_end, seen, send_owned, send_until, until};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
@@ -81,4 +81,33 @@ async fn a_second_signal_cuts_and_nobody_takes_it_for_an_end() {
     assert!(!reply.body.contains("[DONE]"), "{reply:?}");
     bench.until_seen(bench.east, "aborted", 1).await;
     assert_eq!(bench.exit_code().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_the_queue_makes_room_for_the_next() {
+    let edits = [
+        ("model: east-model }", "model: east-model, limits: { concurrent: 1 } }"),
+        ("policy:", "policy:\n  wait: { max: 10s, queue: 1 }"),
+        ("idle: 1s, total: 12s", "idle: 5s, total: 60s"),
+    ];
+    let long = "turns: [ { ok: { per_token: 50ms, output_tokens: 600 } }, { ok: {} } ]";
+    let bench = Bench::edited(long, "ok: {}", "", &edits).await;
+    let (first, _) = send_until(bench.api, &chat_request("solo", true), "Hello").await;
+    let (second, _) = send_until(bench.api, &chat_request("solo", true), "").await;
+    let a_while = std::time::Duration::from_millis(500);
+    tokio::time::sleep(a_while).await;
+    // The queue holds one, and has it.
+    assert_eq!(bench.chat("solo", true).await.error_code(), "queue_full");
+    drop(second);
+    let cancelled = r#"outcome="cancelled""#;
+    until("it has left", || async { get(bench.admin, "/metrics").await.body.contains(cancelled) })
+        .await;
+    let third = tokio::spawn(send_owned(bench.api, chat_request("solo", true)));
+    tokio::time::sleep(a_while).await;
+    assert_eq!(bench.chat("solo", true).await.error_code(), "queue_full", "its place is taken");
+    drop(first);
+    let third = third.await.expect("a reply");
+    assert!(third.is_whole_stream(), "{third:?}");
+    bench.until_at_rest().await;
+    assert_eq!(seen(bench.east, "requests").await, 2, "who left the queue was never sent");
 }
