@@ -4,7 +4,8 @@ use crate::command::{cargo, command, root, run as run_command};
 use crate::{Result, tool, wasm};
 
 /// Crates that may own benchmarks, by package and folder.
-const CRATES: [(&str, &str); 2] = [("pointsman-core", "core"), ("pointsman-wire", "wire")];
+const CRATES: [(&str, &str); 3] =
+    [("pointsman-core", "core"), ("pointsman-wire", "wire"), ("pointsman", "native-host")];
 
 /// Runs every benchmark there is, and the core's in WASM too.
 pub(crate) fn run() -> Result {
