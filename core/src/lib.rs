@@ -140,7 +140,7 @@ pub use config::{
     Affinity, Alerts, Alias, Bounds, BreakerConfig, Budget, BudgetWindow, Caller, Callers,
     Ceilings, Commit, Config, ConfigFault, ConfigWarning, DeploymentConfig, Duty, Egress,
     GroupConfig, Key, Known, Loaded, MemberConfig, Metering, MockConfig, NotBuilt, Otlp, Params,
-    PolicyConfig, Propagate, Protocol, ProviderConfig, Proxy, Reference, RetryConfig, Route,
+    PolicyConfig, PreviousKey, Propagate, Protocol, ProviderConfig, Proxy, Reference, RetryConfig, Route,
     RouteMatch, Secret, SecretRef, Semconv, Server, Signal, State, Store, Telemetry,
     ThrottleConfig, TimeoutsConfig, TlsFiles, WaitConfig,
 };
@@ -156,7 +156,7 @@ pub use idempotency::{IdempotencyKey, Repetition};
 pub use limit::Amounts;
 pub use node::Node;
 pub use notice::Notice;
-pub use owners::Keyless;
+pub use owners::{Keyless, NoCaller};
 pub use preferences::{Preferences, Sort};
 pub use purse::Alert;
 pub use rejection::{Candidate, Denied, Refusal, RefusalReason, Rejection};

@@ -12,6 +12,7 @@ use crate::inline::Inline;
 use crate::money::BudgetPolicy;
 use crate::permit::{Permit, Rights};
 use crate::rates::Rates;
+use crate::time::Timestamp;
 
 /// The owners whose limits a call passes, the nearest first.
 pub(crate) type Chain = Inline<OwnerId, 4>;
@@ -47,7 +48,8 @@ pub(crate) enum Anonymous {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyEntry {
     pub(crate) name: String,
-    pub(crate) sha256: [u8; 32],
+    /// The SHA-256 of what is known as this key, and until when.
+    pub(crate) hashes: Vec<([u8; 32], Option<Timestamp>)>,
     /// What it may use, in its team and organisation.
     pub(crate) permit: Permit,
 }
@@ -61,6 +63,24 @@ struct Holder {
     permit: Permit,
 }
 
+/// The hash of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct KnownHash {
+    sha256: [u8; 32],
+    caller: CallerId,
+    /// From when on it is not known any more.
+    until: Option<Timestamp>,
+}
+
+/// Why a key lets nobody in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoCaller {
+    /// There is no such key.
+    Unknown,
+    /// There was until then.
+    Expired(Timestamp),
+}
+
 /// All owners of a catalog.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Owners {
@@ -71,7 +91,7 @@ pub(crate) struct Owners {
     holders: Vec<Holder>,
     callers: BTreeMap<String, CallerId>,
     /// Sorted by hash.
-    hashes: Vec<([u8; 32], CallerId)>,
+    hashes: Vec<KnownHash>,
     anonymous: Anonymous,
 }
 
@@ -96,7 +116,7 @@ impl Owners {
         for key in keys {
             owners.put_key(key);
         }
-        owners.hashes.sort_unstable_by_key(|(hash, _)| *hash);
+        owners.hashes.sort_unstable_by_key(|known| known.sha256);
         owners
     }
 
@@ -114,17 +134,16 @@ impl Owners {
         for owner in self.all {
             kept.put(owner);
         }
-        let mut named: Vec<(CallerId, &String)> =
-            self.callers.iter().map(|(name, id)| (*id, name)).collect();
-        named.sort_unstable();
-        for (id, name) in named {
-            let hash = self.hashes.iter().find(|(_, caller)| *caller == id);
-            if let (Some((sha256, _)), Some(holder)) = (hash, self.holders.get(id.index())) {
-                let permit = holder.permit.clone();
-                kept.put_key(KeyEntry { name: name.clone(), sha256: *sha256, permit });
+        let mut hashes: Vec<Vec<([u8; 32], Option<Timestamp>)>> = vec![vec![]; self.holders.len()];
+        for known in self.hashes {
+            if let Some(own) = hashes.get_mut(known.caller.index()) {
+                own.push((known.sha256, known.until));
             }
         }
-        kept.hashes.sort_unstable_by_key(|(hash, _)| *hash);
+        for (holder, hashes) in self.holders.into_iter().zip(hashes) {
+            kept.put_key(KeyEntry { name: holder.name, hashes, permit: holder.permit });
+        }
+        kept.hashes.sort_unstable_by_key(|known| known.sha256);
         kept
     }
 
@@ -219,7 +238,8 @@ impl Owners {
             Some(slot) => *slot = holder,
             None => self.holders.push(holder),
         }
-        self.hashes.push((key.sha256, id));
+        let known = |(sha256, until)| KnownHash { sha256, caller: id, until };
+        self.hashes.extend(key.hashes.into_iter().map(known));
     }
 }
 
@@ -251,16 +271,25 @@ impl Catalog {
         }
     }
 
-    /// The caller whose key has this SHA-256.
+    /// The caller whose key has this SHA-256 at `now`.
     ///
     /// The search narrows by the first eight bytes of the hash and compares whole hashes in constant
     /// time. What its timing tells is a part of the hash of the key that was sent, from which no key
     /// can be found.
-    pub fn caller_by_hash(&self, sha256: &[u8; 32]) -> Option<CallerId> {
+    ///
+    /// # Errors
+    /// There is no such key, or not any more.
+    pub fn caller_by_hash(&self, sha256: &[u8; 32], now: Timestamp) -> Result<CallerId, NoCaller> {
         let hashes = &self.owners.hashes;
-        let first = hashes.partition_point(|(hash, _)| hash[..8] < sha256[..8]);
-        let near = hashes.iter().skip(first).take_while(|(hash, _)| hash[..8] == sha256[..8]);
-        near.filter(|(hash, _)| same(hash, sha256)).map(|(_, caller)| *caller).last()
+        let first = hashes.partition_point(|known| known.sha256[..8] < sha256[..8]);
+        let near = hashes.iter().skip(first);
+        let near = near.take_while(|known| known.sha256[..8] == sha256[..8]);
+        let known = near.filter(|known| same(&known.sha256, sha256)).last();
+        let known = known.ok_or(NoCaller::Unknown)?;
+        match known.until {
+            Some(until) if now >= until => Err(NoCaller::Expired(until)),
+            Some(_) | None => Ok(known.caller),
+        }
     }
 
     /// The caller whose key has this name, unless it is no longer configured.
@@ -320,7 +349,7 @@ mod tests {
         all.extend(keys.iter().map(|(name, _)| owner(&format!("key {name}"), "team t")));
         let keys = keys.iter().map(|(name, hash)| KeyEntry {
             name: (*name).to_owned(),
-            sha256: [*hash; 32],
+            hashes: vec![([*hash; 32], None)],
             permit: Permit::default(),
         });
         Owners::new(all, keys.collect(), Anonymous::Reject)
@@ -363,7 +392,8 @@ mod tests {
         assert_eq!(names(&second, Some(CallerId(0))), None, "a is gone");
         assert_eq!(names(&second, Some(CallerId(1))).unwrap()[0], "key b");
         assert_eq!(names(&second, Some(CallerId(2))).unwrap()[0], "key c");
-        assert_eq!(second.hashes, [([3; 32], CallerId(2)), ([4; 32], CallerId(1))]);
+        let known: Vec<_> = second.hashes.iter().map(|one| (one.sha256, one.caller)).collect();
+        assert_eq!(known, [([3; 32], CallerId(2)), ([4; 32], CallerId(1))]);
         let third = owners(&[("a", 5)]).succeed(&second);
         assert_eq!(names(&third, Some(CallerId(0))).unwrap()[0], "key a");
     }

@@ -10,8 +10,8 @@ use std::time::Duration;
 use common::callers::{HASH, SECOND, ask, at, config, key, money};
 use common::{router, sent};
 use pointsman_core::{
-    Action, AttemptNo, Call, Event, Failure, FailureKind, Notice, Outcome, Priority, Refusal,
-    RefusalReason, Request, Router, Seed, TraceEntry, Usage,
+    Action, AttemptNo, Call, Event, Failure, FailureKind, NoCaller, Notice, Outcome, Priority,
+    Refusal, RefusalReason, Request, Router, Seed, Timestamp, TraceEntry, Usage,
 };
 
 fn begin(router: &mut Router, model: &str, now: u64) -> (Call, Action) {
@@ -45,18 +45,44 @@ fn refused(action: Action) -> Refusal {
     }
 }
 
+fn bytes(hash: &str) -> [u8; 32] {
+    let mut bytes = [0u8; 32];
+    for (i, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(hash.get(2 * i..2 * i + 2).unwrap(), 16).unwrap();
+    }
+    bytes
+}
+
 #[test]
 fn a_key_is_found_by_its_hash_alone() {
     let router = router(&key(r#""limits": { "concurrent": 1 }"#));
-    let mut hash = [0u8; 32];
-    for (i, byte) in hash.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(HASH.get(2 * i..2 * i + 2).unwrap(), 16).unwrap();
-    }
-    let caller = router.catalog().caller_by_hash(&hash);
-    assert!(caller.is_some());
-    assert_eq!(caller, router.catalog().caller_named("k"));
+    let mut hash = bytes(HASH);
+    let caller = router.catalog().caller_by_hash(&hash, at(0));
+    assert_eq!(caller.ok(), router.catalog().caller_named("k"));
     hash[31] ^= 1;
-    assert_eq!(router.catalog().caller_by_hash(&hash), None);
+    assert_eq!(router.catalog().caller_by_hash(&hash, at(0)), Err(NoCaller::Unknown));
+}
+
+#[test]
+fn a_key_expires_and_the_one_before_it_sooner_also_after_a_reload() {
+    let replaced = "1".repeat(64);
+    let dated = key(&format!(
+        r#""expires": "1970-01-03", "previous": {{ "sha256": "{replaced}", "until": "1970-01-02T00:00:00Z" }}"#
+    ));
+    let mut router = router(&dated);
+    for _ in 0..2 {
+        let find = |hash: &str, second: u64| {
+            let now = Timestamp::from_micros(second * 1_000_000);
+            router.catalog().caller_by_hash(&bytes(hash), now)
+        };
+        let known = router.catalog().caller_named("k").ok_or(NoCaller::Unknown);
+        let expired =
+            |day: u64| Err(NoCaller::Expired(Timestamp::from_micros(day * 86_400_000_000)));
+        assert_eq!((find(HASH, 172_799), find(HASH, 172_800)), (known, expired(2)));
+        assert_eq!((find(&replaced, 86_399), find(&replaced, 86_400)), (known, expired(1)));
+        let catalog = common::catalog(&dated);
+        router.notice(Notice::Catalog(catalog), at(0));
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod commands;
 mod keys;
 mod state;
+mod usage;
 
 use std::sync::Arc;
 
@@ -48,11 +49,13 @@ pub(crate) async fn answer(
     if reads && head.uri.path() == "/openapi.json" {
         return reply::json(StatusCode::OK, OutBody::whole(OPENAPI));
     }
-    let path = percent_decoded(head.uri.path());
     let query = head.uri.query().unwrap_or_default();
-    let steps: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    // A name may hold a `/` of its own.
+    let steps = head.uri.path().trim_start_matches('/').split('/').map(percent_decoded);
+    let steps: Vec<String> = steps.collect();
+    let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
     let answer = if reads {
-        look(gateway, &steps, query)
+        look(gateway, &steps, query).await
     } else if head.headers.contains_key(header::ORIGIN) {
         Err((StatusCode::FORBIDDEN, "commands are not taken from web pages".into()))
     } else {
@@ -67,8 +70,9 @@ pub(crate) async fn answer(
     }
 }
 
-fn look(gateway: &Gateway, steps: &[&str], query: &str) -> Answer {
+async fn look(gateway: &Arc<Gateway>, steps: &[&str], query: &str) -> Answer {
     match (steps, gateway.origin()) {
+        (["usage"], _) => usage::read(gateway, query).await,
         (["keys"], Some(origin)) => keys::list(gateway, origin),
         _ => state::read(gateway, steps, query),
     }

@@ -49,7 +49,8 @@ pub(crate) async fn answer(
         return Ok(too_many_headers(endpoint.dialect(), gateway.bounds.max_headers));
     }
     let live = gateway.live();
-    let caller = match keys::identify(&head.headers, &head.uri, &live.catalog) {
+    let caller = match keys::identify(&head.headers, &head.uri, &live.catalog, gateway.clock.now())
+    {
         Ok(caller) => caller,
         Err(no_entry) => return Ok(turned_away(no_entry, endpoint.dialect(), body, &gateway)),
     };

@@ -18,6 +18,7 @@ pub(crate) async fn run(gateway: Arc<Gateway>) {
         ticks.tick().await;
         tell_of_budgets(&gateway);
         gateway.tapes.sweep();
+        gateway.look(|router, now| gateway.gates.look(router, now));
         let live = gateway.live();
         let probes = live.catalog.deployments().any(|(_, one)| one.policy.probe_every.is_some());
         if probes && gateway.stop.phase() == Phase::Serving {

@@ -200,6 +200,63 @@ pub(crate) enum KeysCommand {
     },
     /// Print the hash of a key that is read from standard input, never from the command line
     Hash,
+    /// List the keys of a running gateway
+    List {
+        #[command(flatten)]
+        admin: AdminArgs,
+    },
+    /// Make a key in a running gateway's store, and print it, once
+    Make {
+        /// The key's name
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// What the config would say of it, such as '{"team":"growth","expires":"2027-01-01"}'
+        #[arg(long, value_name = "JSON", default_value = "{}")]
+        entry: String,
+        #[command(flatten)]
+        admin: AdminArgs,
+    },
+    /// Make another key in the place of one of the store, which is valid for a while longer
+    Rotate {
+        /// The key's name
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// How long the old key is valid yet; 0s ends it now
+        #[arg(long, value_name = "TIME", default_value = "1h")]
+        grace: String,
+        #[command(flatten)]
+        admin: AdminArgs,
+    },
+    /// Say from when on a key of the store is not valid any more
+    Expire {
+        /// The key's name
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// When, such as 2027-01-01T00:00:00Z or 2027-01-01 (UTC)
+        #[arg(long, value_name = "TIME")]
+        at: String,
+        #[command(flatten)]
+        admin: AdminArgs,
+    },
+    /// Let a key of the store in no more, from now on
+    Revoke {
+        /// The key's name
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[command(flatten)]
+        admin: AdminArgs,
+    },
+}
+
+/// Where a running gateway is. Its token is taken from `POINTSMAN_ADMIN_TOKEN`.
+#[derive(Args, Debug)]
+pub(crate) struct AdminArgs {
+    /// The gateway's admin listener
+    #[arg(long, value_name = "ADDRESS", default_value = "http://127.0.0.1:9090")]
+    pub(crate) admin: String,
+    /// Certificates to trust besides the well-known roots, as PEM
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<String>,
 }
 
 /// `pointsman mock`

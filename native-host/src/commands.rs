@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod keys;
 pub(crate) mod mock;
+pub(crate) mod operate;
 pub(crate) mod replay;
 pub(crate) mod serve;
 pub(crate) mod test;

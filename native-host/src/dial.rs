@@ -75,6 +75,16 @@ impl Connector {
         Ok(Self(builder.enable_all_versions().wrap_connector(way)))
     }
 
+    /// Direct connections on which HTTP/1.1 is spoken.
+    ///
+    /// # Errors
+    /// As [`Connector::new`].
+    pub(crate) fn http1(roots: &[CertificateDer<'static>]) -> Result<Self, String> {
+        let builder = HttpsConnectorBuilder::new().with_tls_config(trust(roots)?);
+        let builder = builder.https_or_http().enable_http1();
+        Ok(Self(builder.wrap_connector(Way::Direct(tcp()))))
+    }
+
     /// Connects to where an address points.
     pub(crate) async fn connect(&self, to: Uri) -> Result<Connected, AnyError> {
         self.0.clone().call(to).await

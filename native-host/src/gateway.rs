@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 
 use crate::clock::Clock;
 use crate::decisions::Decisions;
+use crate::gates::Gates;
 use crate::live::{Live, Means};
 use crate::metrics::Metrics;
 use crate::reload::{Changes, Origin};
@@ -46,6 +47,7 @@ pub(crate) struct Gateway {
     /// What is exported, if anything is.
     pub(crate) telemetry: Option<Telemetry>,
     pub(crate) decisions: Decisions,
+    pub(crate) gates: Gates,
     pub(crate) tapes: Tapes,
     /// Held by every call's task.
     running: Arc<()>,
@@ -105,6 +107,7 @@ impl Gateway {
             usage_log: None,
             telemetry: None,
             decisions: Decisions::default(),
+            gates: Gates::default(),
             tapes: Tapes::default(),
             running: Arc::new(()),
             seeds: Seeds { first: Seed(first), drawn: AtomicU64::new(0) },

@@ -2,7 +2,7 @@
 //! never shown.
 
 use http::{HeaderMap, HeaderName, Uri, header};
-use pointsman_core::{CallerId, Catalog, Keyless};
+use pointsman_core::{CallerId, Catalog, Keyless, NoCaller, Timestamp};
 use pointsman_wire::{Dialect, ErrorReply};
 use sha2::{Digest, Sha256};
 
@@ -20,6 +20,8 @@ pub(crate) enum NoEntry {
     Missing,
     /// Nobody has the key that it carries.
     Unknown,
+    /// The key that it carries is not valid any more.
+    Expired,
 }
 
 impl NoEntry {
@@ -28,6 +30,7 @@ impl NoEntry {
         match self {
             Self::Missing => "missing",
             Self::Unknown => "unknown",
+            Self::Expired => "expired",
         }
     }
 
@@ -38,6 +41,7 @@ impl NoEntry {
                 "this gateway needs a key: send `authorization: Bearer KEY`, or `x-api-key: KEY`"
             }
             Self::Unknown => "this key is not known here",
+            Self::Expired => "this key has expired",
         };
         ErrorReply::new(dialect, 401, "invalid_api_key", message)
     }
@@ -47,20 +51,22 @@ impl NoEntry {
 /// is passed over: their libraries do not work without.
 ///
 /// # Errors
-/// A key is needed, and is missing or unknown.
+/// A key is needed, and is missing, unknown or expired.
 pub(crate) fn identify(
     headers: &HeaderMap,
     uri: &Uri,
     catalog: &Catalog,
+    now: Timestamp,
 ) -> Result<Option<CallerId>, NoEntry> {
     let keyless = catalog.keyless();
     if keyless == Keyless::Everybody {
         return Ok(None);
     }
     match (presented(headers, uri), keyless) {
-        (Some(key), _) => match catalog.caller_by_hash(&hash(&key)) {
-            Some(caller) => Ok(Some(caller)),
-            None => Err(NoEntry::Unknown),
+        (Some(key), _) => match catalog.caller_by_hash(&hash(&key), now) {
+            Ok(caller) => Ok(Some(caller)),
+            Err(NoCaller::Unknown) => Err(NoEntry::Unknown),
+            Err(NoCaller::Expired(_)) => Err(NoEntry::Expired),
         },
         (None, Keyless::As(caller)) => Ok(Some(caller)),
         (None, Keyless::Nobody | Keyless::Everybody) => Err(NoEntry::Missing),
@@ -158,7 +164,9 @@ mod tests {
         let none = request(&[], "/");
         let right = request(&[("x-api-key", "secret")], "/");
         let wrong = request(&[("x-api-key", "secrets")], "/");
-        let ask = |(headers, uri): &(HeaderMap, Uri), catalog| identify(headers, uri, catalog);
+        let ask = |(headers, uri): &(HeaderMap, Uri), catalog| {
+            identify(headers, uri, catalog, Timestamp::ZERO)
+        };
 
         let open = catalog("policy: {}");
         assert_eq!(ask(&none, &open), Ok(None));

@@ -103,13 +103,14 @@ fn turn(request: &mut Request, knob: &str, value: &HeaderValue) -> Result<(), &'
 }
 
 /// A length of time: a number of seconds, or one with a unit.
-fn length(text: &str) -> Option<Duration> {
+pub(crate) fn length(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text.get(digits.len()..)? {
         "ms" => 1,
         "" | "s" => 1_000,
         "m" => 60_000,
         "h" => 3_600_000,
+        "d" => 86_400_000,
         _ => return None,
     };
     let count: u64 = digits.parse().ok()?;

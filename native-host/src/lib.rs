@@ -21,6 +21,7 @@ mod document;
 mod drive;
 mod exits;
 mod explanation;
+mod gates;
 mod gateway;
 mod gunzip;
 mod intake;

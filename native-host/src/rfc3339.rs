@@ -12,6 +12,12 @@ pub(crate) fn text(time: Timestamp) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
+/// The same to the second, as a configuration says it.
+pub(crate) fn seconds(time: Timestamp) -> String {
+    let text = text(time);
+    format!("{}Z", text.split('.').next().unwrap_or_default())
+}
+
 /// The date that lies so many days after 1970-01-01. Counts years from March, so that the leap day
 /// is the last of a year.
 fn date(days: u64) -> (u64, u64, u64) {

@@ -4,10 +4,12 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use super::common::Reference;
+use super::date::timestamp;
 use super::deployment::tags;
 use super::reader::{Fields, Value};
 use crate::calendar::Zone;
 use crate::catalog::Limits;
+use crate::time::Timestamp;
 
 /// Teams and keys.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,10 +58,23 @@ pub struct Caller {
 pub struct Key {
     /// The SHA-256 of the key, in lower-case hexadecimal.
     pub sha256: String,
+    /// From when on it is not known any more.
+    pub expires: Option<Timestamp>,
+    /// The key that it has replaced, which is known for a while longer.
+    pub previous: Option<PreviousKey>,
     /// The team it belongs to.
     pub team: Option<Reference>,
     /// What it may do.
     pub caller: Caller,
+}
+
+/// A key that another one has replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreviousKey {
+    /// Its SHA-256, in lower-case hexadecimal.
+    pub sha256: String,
+    /// From when on it is not known any more.
+    pub until: Timestamp,
 }
 
 /// How much may be spent.
@@ -144,8 +159,11 @@ fn read_keys(keys: &Value<'_>) -> Vec<(String, Key)> {
     let mut seen = BTreeSet::new();
     keys.named(|_, value| {
         let key = Key::read(value);
-        if !key.sha256.is_empty() && !seen.insert(key.sha256.clone()) {
-            value.fault("has the `sha256` of another key");
+        let previous = key.previous.iter().map(|previous| &previous.sha256);
+        for hash in previous.chain([&key.sha256]) {
+            if !hash.is_empty() && !seen.insert(hash.clone()) {
+                value.fault("has the `sha256` of another key");
+            }
         }
         key
     })
@@ -155,6 +173,13 @@ impl Key {
     fn read(value: &Value<'_>) -> Self {
         value.fields(|map| Self {
             sha256: map.need("sha256", sha256).unwrap_or_default(),
+            expires: map.read("expires", timestamp),
+            previous: map.get("previous").and_then(|previous| {
+                previous.fields(|map| {
+                    let (hash, until) = (map.need("sha256", sha256), map.need("until", timestamp));
+                    Some(PreviousKey { sha256: hash?, until: until? })
+                })
+            }),
             team: map.read("team", Reference::read),
             caller: Caller::read_fields(map),
         })

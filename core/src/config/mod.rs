@@ -23,6 +23,7 @@ mod build;
 mod callers;
 mod common;
 mod counting;
+mod date;
 mod deployment;
 mod document;
 mod duties;
@@ -54,8 +55,9 @@ mod warnings;
 #[cfg(test)]
 mod tests;
 
-pub use callers::{Budget, BudgetWindow, Caller, Callers, Key};
+pub use callers::{Budget, BudgetWindow, Caller, Callers, Key, PreviousKey};
 pub use common::{Ceilings, Reference};
+pub(crate) use date::timestamp;
 pub use deployment::DeploymentConfig;
 pub use document::{Alias, Config};
 pub use duties::Duty;

@@ -36,7 +36,9 @@ pub(crate) fn owners(config: &Config, names: &Names<'_>) -> Owners {
     let teams = Teams::of(config, names);
     let entry = |(name, key): &(String, super::callers::Key)| KeyEntry {
         name: name.clone(),
-        sha256: bytes(&key.sha256),
+        hashes: std::iter::once((bytes(&key.sha256), key.expires))
+            .chain(key.previous.iter().map(|one| (bytes(&one.sha256), Some(one.until))))
+            .collect(),
         permit: teams.permit(key),
     };
     let anonymous = match &callers.anonymous {

@@ -143,7 +143,7 @@ fn request(question: Question, catalog: &Catalog) -> Result<Request, (StatusCode
 }
 
 /// The document that a command came with.
-fn parsed<T: for<'de> Deserialize<'de>>(body: &[u8]) -> Result<T, (StatusCode, String)> {
+pub(super) fn parsed<T: for<'de> Deserialize<'de>>(body: &[u8]) -> Result<T, (StatusCode, String)> {
     let body = if body.is_empty() { b"{}" } else { body };
     serde_json::from_slice(body)
         .map_err(|error| (StatusCode::BAD_REQUEST, format!("the body: {error}")))

@@ -2,14 +2,19 @@
 //! config. A key itself is shown once and kept nowhere.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{Method, StatusCode};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::commands::parsed;
 use super::{Answer, nowhere};
 use crate::gateway::Gateway;
 use crate::keys;
+use crate::knobs;
 use crate::reload::Origin;
+use crate::rfc3339;
 use crate::store::StoredKeys;
 
 /// The longest name of a key, in bytes: it goes into logs and metrics.
@@ -25,7 +30,8 @@ pub(super) fn obey(
 ) -> Answer {
     match (method, steps) {
         (&Method::POST, []) => make(gateway, origin, body),
-        (&Method::POST, [name, "rotate"]) => rotate(gateway, origin, name),
+        (&Method::POST, [name, "rotate"]) => rotate(gateway, origin, name, body),
+        (&Method::POST, [name, "expire"]) => expire(gateway, origin, name, body),
         (&Method::DELETE, [name]) => revoke(gateway, origin, name),
         _ => nowhere(),
     }
@@ -40,6 +46,8 @@ pub(super) fn list(gateway: &Gateway, origin: &Origin) -> Answer {
         json!({
             "name": name,
             "team": key.team.as_ref().map(|team| team.name.as_str()),
+            "expires": key.expires.map(rfc3339::text),
+            "old_key_until": key.previous.as_ref().map(|previous| rfc3339::text(previous.until)),
             "place": if stored.contains_key(name) { "store" } else { "config" },
         })
     };
@@ -54,8 +62,8 @@ fn make(gateway: &Gateway, origin: &Origin, body: &[u8]) -> Answer {
         Some(Value::String(name)) if !name.is_empty() && name.len() <= LONGEST_NAME => name,
         _ => return Err(bad(format!("`name` must be text of 1 to {LONGEST_NAME} bytes"))),
     };
-    if entry.contains_key("sha256") {
-        return Err(bad("the key is made here: leave `sha256` out".into()));
+    if entry.contains_key("sha256") || entry.contains_key("previous") {
+        return Err(bad("the key is made here: leave `sha256` and `previous` out".into()));
     }
     if gateway.live().config.callers.keys.iter().any(|(own, _)| *own == name) {
         return Err(conflict(format!("there is a key of the name `{name}`: rotate or revoke it")));
@@ -67,18 +75,69 @@ fn make(gateway: &Gateway, origin: &Origin, body: &[u8]) -> Answer {
     Ok(json!({ "name": name, "key": key }))
 }
 
-/// The old key is not known any more from now on; limits and budget go on.
-fn rotate(gateway: &Gateway, origin: &Origin, name: &str) -> Answer {
+/// How the keys change hands.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rotation {
+    #[serde(default = "Rotation::grace")]
+    grace: String,
+}
+
+impl Rotation {
+    fn grace() -> String {
+        "1h".into()
+    }
+}
+
+/// The old key is known for a grace time, and one that was there before it no more; limits and budget
+/// go on.
+fn rotate(gateway: &Gateway, origin: &Origin, name: &str, body: &[u8]) -> Answer {
+    let Rotation { grace } = parsed(body)?;
+    let length = if grace == "0s" { Some(Duration::ZERO) } else { knobs::length(&grace) };
+    let grace = length
+        .ok_or_else(|| bad(format!("`grace` is no length of time, such as 30m: `{grace}`")))?;
+    let until = (!grace.is_zero()).then(|| rfc3339::seconds(gateway.clock.now().plus(grace)));
     let mut key = String::new();
     change(gateway, origin, |keys| {
-        let stored = keys.get(name).ok_or_else(|| not_here(name))?;
-        let mut entry: Map<String, Value> =
-            serde_json::from_slice(stored).map_err(|error| error.to_string())?;
+        let mut entry = entry(keys, name)?;
+        let old = entry.remove("sha256").unwrap_or_default();
+        entry.remove("previous");
+        if let Some(until) = &until {
+            entry.insert("previous".into(), json!({ "sha256": old, "until": until }));
+        }
         key = fresh(&mut entry).map_err(|(_, problem)| problem)?;
         put(keys, name.to_owned(), entry)
     })?;
     told("rotated", name);
-    Ok(json!({ "name": name, "key": key }))
+    Ok(json!({ "name": name, "key": key, "old_key_until": until }))
+}
+
+/// When a key ends.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct End {
+    /// `null` is never.
+    at: Option<String>,
+}
+
+fn expire(gateway: &Gateway, origin: &Origin, name: &str, body: &[u8]) -> Answer {
+    let End { at } = parsed(body)?;
+    change(gateway, origin, |keys| {
+        let mut entry = entry(keys, name)?;
+        entry.remove("expires");
+        if let Some(at) = &at {
+            entry.insert("expires".into(), Value::from(at.as_str()));
+        }
+        put(keys, name.to_owned(), entry)
+    })?;
+    told("expires", name);
+    Ok(json!({ "name": name, "expires": at }))
+}
+
+/// What the store says of a key.
+fn entry(keys: &StoredKeys, name: &str) -> Result<Map<String, Value>, String> {
+    let stored = keys.get(name).ok_or_else(|| not_here(name))?;
+    serde_json::from_slice(stored).map_err(|error| error.to_string())
 }
 
 fn revoke(gateway: &Gateway, origin: &Origin, name: &str) -> Answer {

@@ -9,6 +9,7 @@ use pointsman_core::{
 use serde_json::{Value, json};
 
 use super::{Answer, nowhere, parameter};
+use crate::gates::Gates;
 use crate::gateway::{Gateway, gate_name};
 use crate::rfc3339;
 
@@ -19,8 +20,9 @@ const LATEST: usize = 50;
 pub(super) fn read(gateway: &Gateway, steps: &[&str], query: &str) -> Answer {
     match steps {
         ["deployments"] => Ok(gateway.look(|router, now| {
+            gateway.gates.look(router, now);
             let all = router.catalog().deployments().filter(|(_, one)| !one.retired);
-            all.map(|(id, one)| deployment(router, id, one, now)).collect()
+            all.map(|(id, one)| deployment(router, &gateway.gates, id, one, now)).collect()
         })),
         ["groups"] => Ok(gateway.look(|router, _| {
             let catalog = router.catalog();
@@ -35,7 +37,13 @@ pub(super) fn read(gateway: &Gateway, steps: &[&str], query: &str) -> Answer {
     }
 }
 
-fn deployment(router: &Router, id: DeploymentId, one: &Deployment, now: Timestamp) -> Value {
+fn deployment(
+    router: &Router,
+    gates: &Gates,
+    id: DeploymentId,
+    one: &Deployment,
+    now: Timestamp,
+) -> Value {
     let Some(standing) = router.standing(id, now) else { return Value::Null };
     let reason = match (&standing.gate, &one.blocked) {
         (Gate::Blocked, Some(reason)) => Some(reason.as_str()),
@@ -51,6 +59,7 @@ fn deployment(router: &Router, id: DeploymentId, one: &Deployment, now: Timestam
         "provider": router.catalog().provider(one.provider).name,
         "gate": gate_name(&standing.gate),
         "reason": reason,
+        "since": gates.since(id).map(rfc3339::text),
         "until": until(standing.gate),
         "trips": standing.trips,
         "failure_share": standing.failure_share,

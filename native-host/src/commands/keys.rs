@@ -3,7 +3,11 @@
 use std::io::Read as _;
 use std::process::ExitCode;
 
+use http::Method;
+use serde_json::{Value, json};
+
 use super::failed;
+use super::operate::{ask, step};
 use crate::cli::KeysCommand;
 use crate::keys;
 
@@ -20,6 +24,24 @@ pub(crate) fn run(command: &KeysCommand) -> ExitCode {
             )
         }),
         KeysCommand::Hash => read().map(|key| keys::hexadecimal(&keys::hash(&key))),
+        KeysCommand::List { admin } => {
+            ask(admin, Method::GET, "/keys", &Value::Null).map(|all| format!("{all:#}"))
+        }
+        KeysCommand::Make { name, entry, admin } => made(name, entry)
+            .and_then(|entry| ask(admin, Method::POST, "/keys", &entry))
+            .map(|made| shown(&made)),
+        KeysCommand::Rotate { name, grace, admin } => {
+            let path = format!("/keys/{}/rotate", step(name));
+            ask(admin, Method::POST, &path, &json!({ "grace": grace })).map(|made| shown(&made))
+        }
+        KeysCommand::Expire { name, at, admin } => {
+            let path = format!("/keys/{}/expire", step(name));
+            ask(admin, Method::POST, &path, &json!({ "at": at })).map(|done| done.to_string())
+        }
+        KeysCommand::Revoke { name, admin } => {
+            let path = format!("/keys/{}", step(name));
+            ask(admin, Method::DELETE, &path, &Value::Null).map(|done| done.to_string())
+        }
     };
     match text {
         Ok(text) => {
@@ -30,9 +52,27 @@ pub(crate) fn run(command: &KeysCommand) -> ExitCode {
     }
 }
 
+/// The body that makes a key.
+fn made(name: &str, entry: &str) -> Result<Value, String> {
+    let entry: Value = serde_json::from_str(entry).map_err(|error| format!("--entry: {error}"))?;
+    let Value::Object(mut entry) = entry else { return Err("--entry is no JSON object".into()) };
+    entry.insert("name".into(), name.into());
+    Ok(Value::Object(entry))
+}
+
+/// What a gateway says of a key that it has made.
+fn shown(made: &Value) -> String {
+    let text = |member: &str| made[member].as_str();
+    let key = format!("key: {}\nIt is not shown again.", text("key").unwrap_or("?"));
+    match text("old_key_until") {
+        Some(until) => format!("{key} The old one is valid until {until}."),
+        None => key,
+    }
+}
+
 fn config_line(name: &str, key: &str) -> String {
     // JSON is YAML, and a name may hold anything.
-    let name = serde_json::Value::from(name);
+    let name = Value::from(name);
     format!("    {name}: {{ sha256: \"{}\" }}", keys::hexadecimal(&keys::hash(key.as_bytes())))
 }
 

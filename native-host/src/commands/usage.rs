@@ -47,6 +47,14 @@ pub(crate) fn run(args: &UsageArgs) -> ExitCode {
     }
 }
 
+/// The sums as a document, for programs.
+///
+/// # Errors
+/// A file cannot be read; the text names it.
+pub(crate) fn summary(args: &UsageArgs) -> Result<Value, String> {
+    sums(args).map(|(sums, _)| as_json(&args.by, &sums))
+}
+
 /// The sums, and how many lines could not be read.
 fn sums(args: &UsageArgs) -> Result<(Sums, u64), String> {
     let (mut sums, mut unread) = (Sums::new(), 0);

@@ -38,6 +38,9 @@ async fn a_throttle_is_seen_with_its_end_and_can_be_cleared() {
     let east = deployment(&bench, "east").await;
     assert_eq!(east["gate"], "throttled", "{east}");
     assert!(east["until"].as_str().is_some_and(|until| until.ends_with('Z')), "{east}");
+    let since = east["since"].clone();
+    assert!(since.as_str() < east["until"].as_str() && since.is_string(), "{east}");
+    assert_eq!(deployment(&bench, "east").await["since"], since, "it stands still");
     assert_eq!(command(&bench, "/deployments/east/clear", "").await.status, 200);
     assert_eq!(deployment(&bench, "east").await["gate"], "ready");
 }
@@ -81,6 +84,30 @@ async fn explain_answers_for_the_state_that_is() {
         let status = command(&bench, "/explain", wrong).await.status;
         assert!([400, 404].contains(&status), "{wrong}: {status}");
     }
+}
+
+#[tokio::test]
+async fn usage_is_summed_up_by_what_is_asked_for() {
+    let log = super::bench::scratch_file("");
+    let metering = format!("metering: {{ usage_log: {}, labels: [x-app] }}\n", log.display());
+    let bench = Bench::with("ok: {}", "ok: {}", &metering).await;
+    let labelled = with_headers(&super::bench::chat_request("g", false), "x-app: shop\r\n");
+    assert_eq!(send(bench.api, &labelled).await.status, 200);
+    assert_eq!(bench.chat("solo", false).await.status, 200);
+    bench.until_at_rest().await;
+    let mut sums = get(bench.admin, "/usage?by=model,x-app").await.json();
+    while sums.as_array().is_none_or(|sums| sums.len() < 2) {
+        sums = get(bench.admin, "/usage?by=model,x-app").await.json();
+    }
+    let by = |sum: &Value| (sum["by"]["model"].clone(), sum["by"]["x-app"].clone());
+    assert_eq!((by(&sums[0]), &sums[0]["calls"]), (("g".into(), "shop".into()), &1.into()));
+    assert_eq!(by(&sums[1]), ("solo".into(), "-".into()));
+    let none = get(bench.admin, "/usage?until=2020-01-01").await.json();
+    assert_eq!(none, Value::Array(Vec::new()));
+    std::fs::remove_file(log).expect("a log");
+    let without = Bench::new("ok: {}", "ok: {}").await;
+    let reply = get(without.admin, "/usage").await;
+    assert!(reply.status == 409 && reply.body.contains("metering"), "{reply:?}");
 }
 
 #[tokio::test]

@@ -101,7 +101,7 @@ async fn keys_are_made_rotated_and_revoked_and_survive_a_restart() {
     bench.signal("TERM");
     bench.restart();
     assert_eq!(as_key(&bench, &first, "g").await, 200);
-    let rotated = command(&bench, "POST", "/keys/app/rotate", "").await;
+    let rotated = command(&bench, "POST", "/keys/app/rotate", r#"{ "grace": "0s" }"#).await;
     let second = rotated.json()["key"].as_str().expect("a key").to_owned();
     assert_eq!((as_key(&bench, &first, "g").await, as_key(&bench, &second, "g").await), (401, 200));
     let list = get(bench.admin, "/keys").await;
@@ -113,6 +113,85 @@ async fn keys_are_made_rotated_and_revoked_and_survive_a_restart() {
     bench.signal("TERM");
     bench.restart();
     assert_eq!(bench.chat("g", false).await.status, 401);
+    std::fs::remove_file(store).expect("a store");
+}
+
+#[tokio::test]
+async fn an_old_key_is_valid_for_its_grace_and_none_after_its_end() {
+    let (mut bench, store) = stored().await;
+    let key = |reply: Reply| reply.json()["key"].as_str().expect("a key").to_owned();
+    let first = key(command(&bench, "POST", "/keys", r#"{ "name": "app" }"#).await);
+    let second = key(command(&bench, "POST", "/keys/app/rotate", "").await);
+    assert_eq!((as_key(&bench, &first, "g").await, as_key(&bench, &second, "g").await), (200, 200));
+    // One grace at a time.
+    let third = key(command(&bench, "POST", "/keys/app/rotate", r#"{ "grace": "1s" }"#).await);
+    assert_eq!(as_key(&bench, &first, "g").await, 401);
+    bench.signal("TERM");
+    bench.restart();
+    assert_eq!(as_key(&bench, &third, "g").await, 200);
+    while as_key(&bench, &second, "g").await == 200 {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let expire = async |at: &str| {
+        command(&bench, "POST", "/keys/app/expire", &format!(r#"{{ "at": {at} }}"#)).await
+    };
+    assert_eq!(expire("\"2199-01-01\"").await.status, 200);
+    assert!(get(bench.admin, "/keys").await.body.contains("2199-01-01T00:00:00"));
+    assert_eq!(as_key(&bench, &third, "g").await, 200);
+    assert_eq!(expire("\"2020-01-01T00:00:00Z\"").await.status, 200);
+    let headers = format!("x-api-key: {third}\r\n");
+    let reply = send(bench.api, &with_headers(&chat_request("g", false), &headers)).await;
+    assert!(reply.status == 401 && reply.body.contains("this key has expired"), "{reply:?}");
+    assert_eq!(expire("null").await.status, 200);
+    assert_eq!(as_key(&bench, &third, "g").await, 200);
+    let wrong = expire("\"soon\"").await;
+    assert!(wrong.status == 409 && wrong.body.contains("is not a UTC time"), "{wrong:?}");
+    let page = get(bench.admin, "/metrics").await.body;
+    assert!(page.contains(r#"pointsman_turned_away_total{why="expired"} 2"#), "{page}");
+    std::fs::remove_file(store).expect("a store");
+}
+
+#[tokio::test]
+async fn the_command_line_works_on_the_keys_of_a_running_gateway() {
+    let (bench, store) = stored().await;
+    let admin = format!("http://{}", bench.admin);
+    let run = |arguments: &[&str]| {
+        let ran = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman"))
+            .arg("keys")
+            .args(arguments)
+            .args(["--admin", &admin])
+            .output();
+        let ran = ran.expect("it runs");
+        let told = String::from_utf8([ran.stdout, ran.stderr].concat()).expect("text");
+        (ran.status.success(), told)
+    };
+    let key = |told: &str| {
+        let line = told.lines().next().expect("a line");
+        line.strip_prefix("key: ").expect("a key").to_owned()
+    };
+    let (ok, made) = run(&["make", "a/b", "--entry", r#"{"groups":["g"]}"#]);
+    assert!(ok, "{made}");
+    let first = key(&made);
+    assert_eq!(
+        (as_key(&bench, &first, "g").await, as_key(&bench, &first, "solo").await),
+        (200, 403)
+    );
+    let (ok, rotated) = run(&["rotate", "a/b", "--grace", "10m"]);
+    assert!(ok && rotated.contains("The old one is valid until 2"), "{rotated}");
+    assert_eq!(as_key(&bench, &key(&rotated), "g").await, 200);
+    assert!(run(&["expire", "a/b", "--at", "2020-01-01"]).0);
+    assert_eq!(as_key(&bench, &key(&rotated), "g").await, 401);
+    let (_, list) = run(&["list"]);
+    assert!(list.contains("\"a/b\"") && list.contains("2020-01-01T00:00:00.000Z"), "{list}");
+    assert!(run(&["revoke", "a/b"]).0);
+    let (ok, told) = run(&["revoke", "a/b"]);
+    assert!(!ok && told.contains("the store has no key `a/b`"), "{told}");
+    let nobody = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman"))
+        .args(["keys", "list", "--admin", "http://127.0.0.1:1"])
+        .output()
+        .expect("it runs");
+    let told = String::from_utf8_lossy(&nobody.stderr).into_owned();
+    assert!(told.contains("cannot ask the gateway at `http://127.0.0.1:1`"), "{told}");
     std::fs::remove_file(store).expect("a store");
 }
 

@@ -48,7 +48,7 @@ limits: {}
 callers:
   organisations: { N: { limits: {}, budget: { per: {}, on_exceeded: {} } } }
   teams: { N: { limits: {}, budget: { per: {}, on_exceeded: {} } } }
-  keys: { N: { limits: {}, budget: { per: {}, on_exceeded: {} } } }
+  keys: { N: { previous: {}, limits: {}, budget: { per: {}, on_exceeded: {} } } }
 metering: { alerts: {} }
 telemetry: { otlp: { headers: {} } }
 state: { store: {} }
@@ -99,6 +99,9 @@ const OF_HOSTS: &[&str] = &[
 /// Keys that no scenario can show, and the tests that do: file and function.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("callers.keys.N.sha256", CALLERS, "a_key_is_found_by_its_hash_alone"),
+    ("callers.keys.N.expires", CALLERS, EXPIRES),
+    ("callers.keys.N.previous.sha256", CALLERS, EXPIRES),
+    ("callers.keys.N.previous.until", CALLERS, EXPIRES),
     ("callers.keys.N.budget.soft", CALLERS, "a_soft_limit_is_told_once"),
     ("callers.teams.N.budget.soft", CALLERS, "a_soft_limit_is_told_once"),
     ("callers.organisations.N.budget.soft", CALLERS, "a_soft_limit_is_told_once"),
@@ -116,6 +119,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "who_costs_nothing_is_probed_and_who_is_paid_only_if_asked_for",
     ),
 ];
+const EXPIRES: &str = "a_key_expires_and_the_one_before_it_sooner_also_after_a_reload";
 const CALLERS: &str = "core/tests/callers.rs";
 const PROBES: &str = "core/tests/probes.rs";
 

@@ -6,7 +6,6 @@ mod control;
 mod expect;
 mod recorded;
 mod request;
-mod time;
 mod upstream;
 
 use std::collections::BTreeMap;
@@ -19,9 +18,13 @@ use super::plan::Scenario;
 use super::upstream::Script;
 use crate::catalog::Catalog;
 use crate::chance::Seed;
-use crate::config::{Config, ConfigFault, Faults, Fields, Loaded, Value};
+use crate::config::{Config, ConfigFault, Faults, Fields, Loaded, Value, timestamp};
 use crate::id::CallerId;
 use crate::node::Node;
+use crate::time::Timestamp;
+
+/// When a scenario starts that does not say: the first of January 2026, UTC.
+const NEW_YEAR_2026: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 
 /// The catalogs of the controls that reload, in order; `None` where one is at fault.
 type Reloads = std::vec::IntoIter<Option<Arc<Catalog>>>;
@@ -57,7 +60,7 @@ fn top(fields: &mut Fields<'_>, configs: &mut Configs<'_>) -> Option<Scenario> {
     let calls = fields.get("calls").map(|value| call::calls(&value, &names, &source));
     Some(Scenario {
         seed,
-        start: fields.read("start", time::timestamp).unwrap_or(time::NEW_YEAR_2026),
+        start: fields.read("start", timestamp).unwrap_or(NEW_YEAR_2026),
         scripts: scripts.unwrap_or_default(),
         calls: calls.unwrap_or_default(),
         controls: controls.unwrap_or_default(),

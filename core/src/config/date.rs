@@ -1,23 +1,25 @@
-//! Reads a point in time, `2026-01-01T00:00:00Z`.
+//! Reads a point in time: `2026-01-01T00:00:00Z`, or a day, from its first moment in UTC.
 
-use crate::config::Value;
+use super::reader::Value;
 use crate::time::Timestamp;
 
-/// When a scenario starts that does not say: the first of January 2026, UTC.
-pub(super) const NEW_YEAR_2026: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
-
 /// Reads a UTC time to the second, from 1970 on.
-pub(super) fn timestamp(value: &Value<'_>) -> Option<Timestamp> {
+pub(crate) fn timestamp(value: &Value<'_>) -> Option<Timestamp> {
     let text = value.text()?;
     let parsed = parse(&text);
     if parsed.is_none() {
-        value.fault(format!("`{text}` is not a UTC time such as 2026-01-01T00:00:00Z"));
+        value.fault(format!(
+            "`{text}` is not a UTC time such as 2026-01-01T00:00:00Z, or 2026-01-01"
+        ));
     }
     parsed
 }
 
 fn parse(text: &str) -> Option<Timestamp> {
-    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let (date, time) = match text.strip_suffix('Z') {
+        Some(text) => text.split_once('T')?,
+        None => (text, "00:00:00"),
+    };
     let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
     let [hour, minute, second] = numbers(time, ':', [2, 2, 2])?;
     let valid = year >= 1970
@@ -70,10 +72,10 @@ mod tests {
         let seconds = |text: &str| parse(text).map(|at| at.as_micros() / 1_000_000);
         assert_eq!(seconds("1970-01-01T00:00:00Z"), Some(0));
         assert_eq!(seconds("2026-01-01T00:00:00Z"), Some(1_767_225_600));
-        assert_eq!(parse("2026-01-01T00:00:00Z"), Some(NEW_YEAR_2026));
+        assert_eq!(parse("2026-01-01T00:00:00Z"), parse("2026-01-01"));
         assert_eq!(seconds("2024-02-29T12:34:56Z"), Some(1_709_210_096));
         for text in
-            ["2025-02-29T00:00:00Z", "2026-1-1T00:00:00Z", "2026-01-01", "1969-12-31T23:59:59Z"]
+            ["2025-02-29T00:00:00Z", "2026-1-1T00:00:00Z", "2026-01-01Z", "1969-12-31T23:59:59Z"]
         {
             assert_eq!(parse(text), None, "{text}");
         }
