@@ -22,7 +22,7 @@ use crate::decisions::Decisions;
 use crate::gates::Gates;
 use crate::live::{Live, Means};
 use crate::metrics::Metrics;
-use crate::reload::{Changes, Origin};
+use crate::reload::{Changes, Origin, Reloads};
 use crate::repeat::{Tape, Tapes};
 use crate::rfc3339;
 use crate::room::Room;
@@ -48,6 +48,7 @@ pub(crate) struct Gateway {
     pub(crate) telemetry: Option<Telemetry>,
     pub(crate) decisions: Decisions,
     pub(crate) gates: Gates,
+    pub(crate) reloads: Reloads,
     pub(crate) tapes: Tapes,
     /// Held by every call's task.
     running: Arc<()>,
@@ -108,6 +109,7 @@ impl Gateway {
             telemetry: None,
             decisions: Decisions::default(),
             gates: Gates::default(),
+            reloads: Reloads::default(),
             tapes: Tapes::default(),
             running: Arc::new(()),
             seeds: Seeds { first: Seed(first), drawn: AtomicU64::new(0) },
@@ -170,6 +172,7 @@ impl Gateway {
         }
         if !dry_run {
             self.metrics.reload(if ok { "ok" } else { "failed" });
+            self.reloads.tried(self.clock.now(), &result);
         }
         result
     }
@@ -193,6 +196,7 @@ impl Gateway {
         let before = self.live();
         let live = Live::new(loaded.config, catalog, means, Some(&before));
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        self.reloads.changed();
         switch.wake();
     }
 
@@ -301,6 +305,7 @@ impl Gateway {
                 self.metrics.stand(live.deployment_name(id), gate, switch.router.in_flight(id));
             }
             self.metrics.reserved(switch.router.reserved());
+            self.metrics.config_revision(self.reloads.revision());
         }
         self.metrics.tasks(tokio::runtime::Handle::current().metrics().num_alive_tasks());
         self.metrics.render()

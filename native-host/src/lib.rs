@@ -53,5 +53,6 @@ mod tls;
 mod upstream;
 mod usage;
 mod usage_log;
+mod watch;
 
 pub use cli::main;

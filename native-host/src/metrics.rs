@@ -92,6 +92,7 @@ pub(crate) struct Metrics {
     gate: Family<GateLabels, Gauge>,
     reserved: Gauge,
     tasks: Gauge,
+    config_revision: Gauge,
     turned_away: Family<WhyLabels, Counter>,
     usage_records: Family<ResultLabels, Counter>,
     store_writes: Family<ResultLabels, Counter>,
@@ -127,6 +128,7 @@ impl Metrics {
             gate: Family::default(),
             reserved: Gauge::default(),
             tasks: Gauge::default(),
+            config_revision: Gauge::default(),
             turned_away: Family::default(),
             usage_records: Family::default(),
             store_writes: Family::default(),
@@ -157,6 +159,8 @@ impl Metrics {
         to.register("reservations", "Open reservations", self.reserved.clone());
         let help = "Tasks under way: of calls, of connections at either side, and our own";
         to.register("tasks", help, self.tasks.clone());
+        let help = "The number of the configuration in force since the start";
+        to.register("config_revision", help, self.config_revision.clone());
         let help = "Requests that were not let in, by what was wrong with their key";
         to.register("turned_away", help, self.turned_away.clone());
         let help = "Lines of the usage log, written, or lost for want of room or disk";
@@ -233,6 +237,11 @@ impl Metrics {
     /// Tasks under way, read when somebody asks.
     pub(crate) fn tasks(&self, alive: usize) {
         self.tasks.set(i64::try_from(alive).unwrap_or(i64::MAX));
+    }
+
+    /// The number of the configuration in force, read when somebody asks.
+    pub(crate) fn config_revision(&self, number: u64) {
+        self.config_revision.set(i64::try_from(number).unwrap_or(i64::MAX));
     }
 
     /// A request was not let in, for want of a key or of the right one.

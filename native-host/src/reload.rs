@@ -5,9 +5,10 @@
 //! and stays as it was.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pointsman_core::{Config, Loaded, Server};
+use pointsman_core::{Config, Loaded, Server, Timestamp};
 use serde::Serialize;
 
 use crate::commands::listed;
@@ -15,7 +16,9 @@ use crate::commands::serve::admissible;
 use crate::document::Source;
 use crate::gateway::Gateway;
 use crate::live::{Live, Means};
+use crate::rfc3339;
 use crate::store::{Store, StoredKeys};
+use crate::watch::{self, Contents};
 
 /// Where configurations come from.
 #[derive(Debug)]
@@ -24,6 +27,49 @@ pub(crate) struct Origin {
     store: Option<Arc<Store>>,
     /// The document in force. One change at a time.
     source: Mutex<Source>,
+    /// What stood in the files when they were last read, well or not.
+    read: Mutex<Contents>,
+}
+
+/// What became of configurations since the start.
+#[derive(Debug, Default)]
+pub(crate) struct Reloads {
+    /// How many have come into force after the first.
+    changes: AtomicU64,
+    last: Mutex<Option<LastReload>>,
+}
+
+/// The last time that a file was read again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct LastReload {
+    at: String,
+    ok: bool,
+    /// Every fault, if it was not put in force.
+    problem: Option<String>,
+}
+
+impl Reloads {
+    /// Another configuration is in force.
+    pub(crate) fn changed(&self) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The number of the configuration in force: 1 is the first.
+    pub(crate) fn revision(&self) -> u64 {
+        1 + self.changes.load(Ordering::Relaxed)
+    }
+
+    /// A file has been read again.
+    pub(crate) fn tried(&self, now: Timestamp, result: &Result<Changes, String>) {
+        let problem = result.as_ref().err().cloned();
+        let last = LastReload { at: rfc3339::text(now), ok: problem.is_none(), problem };
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
+    }
+
+    /// What came of that.
+    pub(crate) fn last(&self) -> Option<LastReload> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// What another configuration changes.
@@ -40,7 +86,23 @@ pub(crate) struct Changes {
 
 impl Origin {
     pub(crate) fn new(path: Option<PathBuf>, source: Source, store: Option<Arc<Store>>) -> Self {
-        Self { path, store, source: Mutex::new(source) }
+        let read = path.as_deref().map(watch::contents).unwrap_or_default();
+        Self { path, store, source: Mutex::new(source), read: Mutex::new(read) }
+    }
+
+    /// The name of the configuration, for people.
+    pub(crate) fn name(&self) -> String {
+        self.source().name.clone()
+    }
+
+    /// What stands in the files now.
+    pub(crate) fn contents(&self) -> Contents {
+        self.path.as_deref().map(watch::contents).unwrap_or_default()
+    }
+
+    /// Whether that is what was last read.
+    pub(crate) fn is_loaded(&self, contents: &Contents) -> bool {
+        *self.read.lock().unwrap_or_else(PoisonError::into_inner) == *contents
     }
 
     /// The store, if there is one: where keys are made.
@@ -54,6 +116,9 @@ impl Origin {
     /// Every fault of it; then nothing has changed.
     pub(crate) fn reload(&self, gateway: &Gateway, dry_run: bool) -> Result<Changes, String> {
         let mut source = self.source();
+        if !dry_run {
+            *self.read.lock().unwrap_or_else(PoisonError::into_inner) = self.contents();
+        }
         let new = Source::read(self.path.as_deref())?;
         let keys = self.store.as_ref().map(|store| store.keys()).transpose()?.flatten();
         let changes = self.put_in_force(gateway, &new, keys.as_ref(), dry_run)?;

@@ -55,6 +55,8 @@ pub(crate) struct Store {
     path: PathBuf,
     /// `None` after a failed write, until it has been opened again.
     database: Mutex<Option<Database>>,
+    /// Why the last write failed, if it did.
+    problem: Mutex<Option<String>>,
 }
 
 impl Store {
@@ -71,7 +73,7 @@ impl Store {
         }
         let database = open(&path).map_err(fault)?;
         migrate(&database).map_err(fault)?;
-        Ok(Self { database: Mutex::new(Some(database)), path })
+        Ok(Self { database: Mutex::new(Some(database)), path, problem: Mutex::default() })
     }
 
     /// The state that is kept, if there is any.
@@ -119,6 +121,17 @@ impl Store {
     /// # Errors
     /// The rows are not kept: in words.
     pub(crate) fn write(&self, rows: &Rows) -> Result<(), String> {
+        let written = self.try_to_write(rows);
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = written.clone().err();
+        written
+    }
+
+    /// Why the last write failed; `None` if it did not.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn try_to_write(&self, rows: &Rows) -> Result<(), String> {
         let mut place = self.database();
         let database = match place.take() {
             Some(database) => database,

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use super::reader::{Fields, Value};
 use super::secret::{Found, Secret, Secrets};
+use crate::node::Node;
 
 /// The listeners and their bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +22,9 @@ pub struct Server {
     pub admin_tls: Option<TlsFiles>,
     /// How much of anything there may be.
     pub bounds: Bounds,
+    /// How often hosts look whether the file of this configuration, or one that it refers to, has
+    /// changed; zero is never.
+    pub watch: Duration,
     /// How long streams may go on after a signal to stop.
     pub drain: Duration,
 }
@@ -86,6 +90,7 @@ impl Default for Server {
             tls: None,
             admin_tls: None,
             bounds: Bounds::default(),
+            watch: Duration::from_secs(2),
             drain: Duration::from_secs(30),
         }
     }
@@ -106,6 +111,7 @@ impl Server {
                 tls: map.read("tls", tls),
                 admin_tls: map.read("admin_tls", tls),
                 bounds: Bounds::read(map),
+                watch: map.read("watch", watch).unwrap_or(defaults.watch),
                 drain: map.read("drain", Value::duration).unwrap_or(defaults.drain),
             };
             if let Some(admin) = admin_place
@@ -200,6 +206,20 @@ fn shown_bytes(bytes: u64) -> String {
         0x10_0000.. => format!("{}MiB", bytes >> 20),
         _ => format!("{}KiB", bytes >> 10),
     }
+}
+
+/// Reads `off` or a length of time.
+fn watch(value: &Value<'_>) -> Option<Duration> {
+    const LEAST: Duration = Duration::from_millis(100);
+    // What some YAML readers make of `off`.
+    if value.as_text() == Some("off") || matches!(value.node(), Node::Bool(false)) {
+        return Some(Duration::ZERO);
+    }
+    let every = value.duration()?;
+    if every < LEAST && !every.is_zero() {
+        value.fault("is below 100ms: files are not looked at so often");
+    }
+    Some(every)
 }
 
 /// A time that ends.

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use super::{Answer, nowhere, parameter};
 use crate::gates::Gates;
 use crate::gateway::{Gateway, gate_name};
+use crate::reload::Origin;
 use crate::rfc3339;
+use crate::stop::Phase;
 
 /// Calls that are listed unless the query says how many.
 const LATEST: usize = 50;
@@ -19,6 +21,7 @@ const LATEST: usize = 50;
 /// Answers a path.
 pub(super) fn read(gateway: &Gateway, steps: &[&str], query: &str) -> Answer {
     match steps {
+        ["status"] => Ok(status(gateway)),
         ["deployments"] => Ok(gateway.look(|router, now| {
             gateway.gates.look(router, now);
             let all = router.catalog().deployments().filter(|(_, one)| !one.retired);
@@ -35,6 +38,29 @@ pub(super) fn read(gateway: &Gateway, steps: &[&str], query: &str) -> Answer {
         ["decisions", number] => decision(gateway, number),
         _ => nowhere(),
     }
+}
+
+fn status(gateway: &Gateway) -> Value {
+    let (in_flight, reservations) = gateway.open();
+    let phase = match gateway.stop.phase() {
+        Phase::Serving => "serving",
+        Phase::Draining => "draining",
+        Phase::Cutting => "cutting",
+    };
+    let store = gateway.origin().and_then(Origin::store);
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "run": gateway.run,
+        "phase": phase,
+        "in_flight": in_flight,
+        "reservations": reservations,
+        "config": {
+            "name": gateway.origin().map(Origin::name),
+            "revision": gateway.reloads.revision(),
+            "last_reload": gateway.reloads.last(),
+        },
+        "store": store.map(|store| json!({ "problem": store.problem() })),
+    })
 }
 
 fn deployment(

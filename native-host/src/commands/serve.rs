@@ -23,7 +23,7 @@ use crate::reload::Origin;
 use crate::server::{self, Door};
 use crate::stop::Phase;
 use crate::store_keeper::StoreKeeper;
-use crate::{chores, store};
+use crate::{chores, store, watch};
 
 /// How long calls that were cut may take to end.
 const CUTTING: Duration = Duration::from_secs(2);
@@ -169,12 +169,15 @@ async fn serve(plan: Plan) -> Result<(), String> {
     let (api_address, admin_address) = (address(&api)?, address(&admin)?);
     let mut signals = Signals::install()?;
     announce(&plan, api_address, admin_address);
-    let drain = plan.server.drain;
+    let (drain, every, watched) = (plan.server.drain, plan.server.watch, plan.path.is_some());
     let store = plan.store.clone();
     let (gateway, file) = prepare(plan)?;
     let keeper = file.map(|file| Keeper::start(Arc::clone(&gateway), file));
     let store = store.map(|store| StoreKeeper::start(Arc::clone(&gateway), store));
     tokio::spawn(chores::run(Arc::clone(&gateway)));
+    if watched && !every.is_zero() {
+        tokio::spawn(watch::run(Arc::clone(&gateway), every));
+    }
     tokio::spawn(reload_on_hangup(Arc::clone(&gateway))?);
     tokio::spawn(server::run(admin, Door::Admin, Arc::clone(&gateway)));
     let api = tokio::spawn(server::run(api, Door::Api, Arc::clone(&gateway)));

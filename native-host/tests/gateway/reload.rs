@@ -68,6 +68,75 @@ async fn a_hangup_reloads_and_what_is_unchanged_keeps_its_state() {
     assert_eq!(deployments[0]["gate"], "throttled", "{deployments}");
 }
 
+/// The number of the config in force, and why the last file was not put in force.
+async fn status(bench: &Bench) -> (u64, Option<String>) {
+    let status = get(bench.admin, "/status").await.json();
+    let problem = status["config"]["last_reload"]["problem"].as_str().map(str::to_owned);
+    (status["config"]["revision"].as_u64().expect("a number"), problem)
+}
+
+const WATCHED: (&str, &str) = ("max_body: 64KiB,", "max_body: 64KiB, watch: 100ms,");
+
+#[tokio::test]
+async fn a_file_that_changes_is_loaded_and_one_with_a_fault_is_told() {
+    let bench = Bench::edited("ok: {}", "ok: {}", "", &[WATCHED]).await;
+    assert_eq!(status(&bench).await, (1, None));
+    bench.edit(MEMBERS, "added: { members: [ west ] }");
+    while bench.chat("added", false).await.status != 200 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!(status(&bench).await, (2, None));
+    bench.edit("added: { members: [ west ] }", "added: { members: [ wset ] }");
+    let problem = loop {
+        if let (2, Some(problem)) = status(&bench).await {
+            break problem;
+        }
+    };
+    assert!(problem.contains("did you mean `west`?"), "{problem}");
+    assert_eq!(bench.chat("added", false).await.by(), Some("west"), "the last good one");
+    // It is not tried again and again.
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    let page = get(bench.admin, "/metrics").await.body;
+    assert!(page.contains(r#"pointsman_reloads_total{result="failed"} 1"#), "{page}");
+    bench.edit("added: { members: [ wset ] }", "mended: { members: [ east ] }");
+    while bench.chat("mended", false).await.status != 200 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!(status(&bench).await, (3, None));
+    assert!(get(bench.admin, "/metrics").await.body.contains("pointsman_config_revision 3"));
+}
+
+#[tokio::test]
+async fn links_that_lead_elsewhere_and_secrets_that_change_are_noticed() {
+    let folder = scratch_file("");
+    std::fs::remove_file(&folder).expect("it was made");
+    for (version, key) in [("1", "sk-the-first-key\n"), ("2", "sk-the-second-key\n")] {
+        std::fs::create_dir_all(folder.join(version)).expect("room");
+        std::fs::write(folder.join(version).join("key"), key).expect("room");
+    }
+    // As Kubernetes mounts a secret: a link to a link.
+    let link = |version: &str| {
+        std::os::unix::fs::symlink(version, folder.join("..new")).expect("room");
+        std::fs::rename(folder.join("..new"), folder.join("..data")).expect("room");
+    };
+    link("1");
+    std::os::unix::fs::symlink("..data/key", folder.join("key")).expect("room");
+    let from = "a: { protocol: openai, base_url: \"http://EAST/v1\" }";
+    let key = format!("api_key: {{ file: {} }}", folder.join("key").display());
+    let to = from.replace(" }", &format!(", {key} }}"));
+    let bench = Bench::edited("ok: {}", "ok: {}", "", &[WATCHED, (from, &to)]).await;
+    let sent = async || {
+        assert_eq!(bench.chat("solo", false).await.status, 200);
+        get(bench.east, "/seen").await.json()["last_authorization"].to_string()
+    };
+    assert!(sent().await.contains("the-first-key"));
+    link("2");
+    while !sent().await.contains("the-second-key") {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    std::fs::remove_dir_all(folder).expect("it was made");
+}
+
 /// A gateway whose store is new, and the path of that.
 async fn stored() -> (Bench, PathBuf) {
     let store = scratch_file("");
