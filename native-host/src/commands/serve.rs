@@ -314,7 +314,10 @@ fn announce(plan: &Plan, api: SocketAddr, admin: SocketAddr) {
 const ADMIN_PATHS: &str = "/healthz /readyz /metrics /openapi.json";
 
 fn start_log(format: LogFormat) {
+    // What cannot be written, as on a full disk, is lost: to complain of it where it cannot be written
+    // either would be a panic.
     let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);
+    let builder = builder.log_internal_errors(false);
     // Only a second call fails, and then a log is there already.
     let _ = match format {
         LogFormat::Text => builder.compact().with_ansi(false).try_init(),
