@@ -93,6 +93,27 @@ fn the_readme_names_tests_that_exist() {
     assert!(found > 10, "only {found} tests are named");
 }
 
+/// The names before each link to a file, in the last column of the table of threats.
+#[test]
+fn the_threat_model_names_tests_that_exist() {
+    let page = read("docs/threat-model.md");
+    let mut found = 0;
+    for cell in page.lines().filter_map(|line| line.split('|').nth(3)) {
+        let mut rest = cell;
+        while let Some((names, after)) = rest.split_once("[") {
+            let (_, link) = after.split_once("](").expect("a link");
+            let (file, after) = link.split_once(')').expect("a link's end");
+            let text = read(file.strip_prefix("../").expect("a file of the repository"));
+            for name in names.split('`').skip(1).step_by(2) {
+                assert!(text.contains(&format!(" {name}(")), "{file} has no `{name}`");
+                found += 1;
+            }
+            rest = after;
+        }
+    }
+    assert!(found > 25, "only {found} tests are named");
+}
+
 /// The fenced blocks of one language.
 fn blocks(markdown: &str, language: &str) -> Vec<String> {
     let fence = format!("```{language}\n");

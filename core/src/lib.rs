@@ -140,8 +140,8 @@ pub use config::{
     Affinity, Alerts, Alias, Bounds, BreakerConfig, Budget, BudgetWindow, Caller, Callers,
     Ceilings, Commit, Config, ConfigFault, ConfigWarning, DeploymentConfig, Duty, Egress,
     GroupConfig, Key, Known, Loaded, MemberConfig, Metering, MockConfig, NotBuilt, Otlp, Params,
-    PolicyConfig, PreviousKey, Propagate, Protocol, ProviderConfig, Proxy, Reference, RetryConfig, Route,
-    RouteMatch, Secret, SecretRef, Semconv, Server, Signal, State, Store, Telemetry,
+    PolicyConfig, PreviousKey, Propagate, Protocol, ProviderConfig, Proxy, Reference, RetryConfig,
+    Route, RouteMatch, Secret, SecretRef, Semconv, Server, Signal, State, Store, Telemetry,
     ThrottleConfig, TimeoutsConfig, TlsFiles, WaitConfig,
 };
 pub use cost::Price;

@@ -19,7 +19,7 @@ use subtle::ConstantTimeEq as _;
 use crate::body::OutBody;
 use crate::gateway::Gateway;
 use crate::stop::Phase;
-use crate::{intake, reply};
+use crate::{browser, intake, reply};
 
 /// The largest body of a command, in bytes.
 const MAX_BODY: usize = 256 * 1024;
@@ -42,6 +42,10 @@ pub(crate) async fn answer(
     }
     if !permitted(&head.headers, gateway) {
         return text(StatusCode::UNAUTHORIZED, "the admin token is missing or wrong\n".into());
+    }
+    if gateway.admin_token.is_none() && browser::for_a_public_name(&head.headers, &head.uri) {
+        let problem = "without `server.admin_token` only loopback may be asked, by address\n";
+        return text(StatusCode::FORBIDDEN, problem.into());
     }
     if reads && head.uri.path() == "/metrics" {
         return metrics(gateway);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
-use pointsman_core::{CallerId, Catalog};
+use pointsman_core::{CallerId, Catalog, Keyless};
 use pointsman_wire::{
     ClientHeaders, Dialect, Endpoint, ErrorReply, Nowhere, fault_reply, model, models_list,
 };
@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::body::{Cut, OutBody};
+use crate::browser;
 use crate::drive;
 use crate::gateway::Gateway;
 use crate::intake::{self, IntakeError};
@@ -54,6 +55,9 @@ pub(crate) async fn answer(
         Ok(caller) => caller,
         Err(no_entry) => return Ok(turned_away(no_entry, endpoint.dialect(), body, &gateway)),
     };
+    if live.catalog.keyless() == Keyless::Everybody && browser::from_a_page(&head.headers) {
+        return Ok(from_a_page(endpoint.dialect(), body, &gateway));
+    }
     match endpoint {
         Endpoint::Models(dialect) => Ok(models(&live.catalog, caller, dialect)),
         Endpoint::Model(dialect, name) => Ok(one_model(&live.catalog, caller, dialect, &name)),
@@ -142,6 +146,13 @@ fn turned_away(
     gateway.metrics.turned_away(no_entry.name());
     tokio::spawn(timeout(REST_TIME, intake::drop_rest(body, gateway.max_body())));
     reply::error(no_entry.reply(dialect), None, None)
+}
+
+/// A web page may not spend what nobody needs a key for.
+fn from_a_page(dialect: Dialect, body: Incoming, gateway: &Gateway) -> Response<OutBody> {
+    tokio::spawn(timeout(REST_TIME, intake::drop_rest(body, gateway.max_body())));
+    let message = "a web page may not ask a gateway that needs no key; configure `callers.keys`";
+    reply::error(ErrorReply::new(dialect, 403, "origin_refused", message), None, None)
 }
 
 fn lost(nowhere: &Nowhere, path: &str) -> Response<OutBody> {

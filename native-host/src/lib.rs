@@ -9,6 +9,7 @@ mod admin;
 mod api;
 mod attempt;
 mod body;
+mod browser;
 mod builtin;
 mod chores;
 mod cli;

@@ -156,6 +156,14 @@ impl Bench {
         assert!(sent.expect("kill runs").success());
     }
 
+    /// Lets the gateway write nothing to any file from now on, as if the disk were full; or lets it again.
+    pub(crate) fn fill_disk(&self, full: bool) {
+        let most = if full { "--fsize=1:unlimited" } else { "--fsize=unlimited:unlimited" };
+        let pid = self.gateway.id().to_string();
+        let set = Command::new("prlimit").args(["--pid", &pid, most]).status();
+        assert!(set.expect("prlimit runs").success());
+    }
+
     /// The gateway's exit code, once it has ended.
     pub(crate) async fn exit_code(&mut self) -> Option<i32> {
         let ended = timeout(LONG, async {
@@ -170,15 +178,17 @@ impl Bench {
     }
 }
 
-fn log_of(config: &Path) -> PathBuf {
+pub(crate) fn log_of(config: &Path) -> PathBuf {
     config.with_extension("log")
 }
 
 /// A gateway with this config, and where it listens.
-fn start(config: &Path) -> (Child, SocketAddr, SocketAddr) {
+pub(crate) fn start(config: &Path) -> (Child, SocketAddr, SocketAddr) {
     let log = OpenOptions::new().append(true).create(true).open(log_of(config));
     let log = log.expect("a log");
-    let mut gateway = Command::new(env!("CARGO_BIN_EXE_pointsman"))
+    // A file that may not grow is to be an error there, not a signal.
+    let mut gateway = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_pointsman")])
         .args(["serve", "--config"])
         .arg(config)
         .stdout(Stdio::piped())

@@ -17,6 +17,7 @@ mod load;
 mod metering;
 mod observability;
 mod outward;
+mod privacy;
 mod receiver;
 mod reload;
 mod repeat;

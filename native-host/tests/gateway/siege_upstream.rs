@@ -30,6 +30,21 @@ async fn endless(start: &str, more: &str) -> SocketAddr {
     address
 }
 
+#[tokio::test]
+async fn a_redirect_is_a_failure_and_is_not_followed() {
+    let bench = Bench::new("ok: {}", "ok: {}").await;
+    let elsewhere = format!(
+        "HTTP/1.1 307 Temporary Redirect\r\nlocation: http://{}/v1/chat/completions\r\n\
+         content-length: 0\r\n\r\n",
+        bench.east
+    );
+    let upstream = endless(&elsewhere, "").await;
+    let edit = EAST.replace("EAST", &upstream.to_string());
+    let led = Bench::edited("ok: {}", "ok: {}", "", &[(EAST, &edit)]).await;
+    assert_eq!(led.chat("g", false).await.by(), Some("west"));
+    assert_eq!(super::bench::seen(bench.east, "requests").await, 0);
+}
+
 fn chunk(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n", text.len())
 }

@@ -138,6 +138,46 @@ async fn a_spent_budget_is_refused_and_a_restart_does_not_make_it_whole() {
     std::fs::remove_file(store).expect("a store");
 }
 
+#[tokio::test]
+async fn on_a_full_disk_calls_go_on_and_nothing_is_lost_once_there_is_room() {
+    let store = new_store();
+    let mut bench = stored("ok: { output_tokens: 7 }", &store).await;
+    call(&bench).await;
+    bench.until_at_rest().await;
+    let (once, _) = money(&bench).await;
+    until_written(&bench).await;
+
+    bench.fill_disk(true);
+    call(&bench).await;
+    let problem = async || {
+        let status = get(bench.admin, "/status").await.json();
+        status["store"]["problem"].as_str().map(str::to_owned)
+    };
+    while problem().await.is_none() {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let page = get(bench.admin, "/metrics").await.body;
+    assert!(page.contains(r#"pointsman_store_writes_total{result="failed"} "#), "{page}");
+    // A key that a restart would not know is not made.
+    let made = send(bench.admin, &post("/keys", r#"{ "name": "late" }"#)).await;
+    assert_eq!(made.status, 409, "{made:?}");
+    assert!(!get(bench.admin, "/keys").await.body.contains("late"));
+    call(&bench).await;
+
+    bench.fill_disk(false);
+    while problem().await.is_some() {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    bench.until_at_rest().await;
+    until_written(&bench).await;
+    bench.crash_and_restart();
+    assert_eq!(money(&bench).await, (3 * once, 0));
+    let made = send(bench.admin, &post("/keys", r#"{ "name": "late" }"#)).await;
+    assert_eq!(made.status, 200, "{made:?}");
+    drop(bench);
+    std::fs::remove_file(store).expect("a store");
+}
+
 #[test]
 fn a_store_that_cannot_be_used_stops_the_start_and_is_named() {
     let serve = |store: &str| {
