@@ -93,6 +93,17 @@ pub enum WaitReason {
     Capacity,
 }
 
+impl WaitReason {
+    /// The name used in traces and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Backoff => "backoff",
+            Self::RetryAfter => "retry_after",
+            Self::Capacity => "capacity",
+        }
+    }
+}
+
 /// What a shared store is asked: the first candidate whose amounts all fit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {

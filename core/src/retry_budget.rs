@@ -68,6 +68,13 @@ impl RetryBudget {
         at_now.level.saturating_sub(RETRY) >= floor
     }
 
+    /// Whole retries that are left; negative when overdrawn.
+    pub(crate) fn left(&self, policy: &RetryBudgetPolicy, now: Timestamp) -> i64 {
+        let mut at_now = self.clone();
+        at_now.refill(policy, 0, now);
+        at_now.level.div_euclid(RETRY)
+    }
+
     /// A retry is made. The caller has asked [`RetryBudget::allows`].
     pub(crate) fn withdraw(&mut self, policy: &RetryBudgetPolicy, now: Timestamp) {
         self.refill(policy, 0, now);

@@ -20,6 +20,8 @@ pub struct Standing {
     pub probe_down: bool,
     /// How many times in a row its breaker has opened.
     pub trips: u32,
+    /// How many times its breaker has opened or closed.
+    pub breaker_changes: u64,
     /// The share of calls that failed lately, from 0 to 1.
     pub failure_share: f64,
     /// Attempts in flight.
@@ -85,6 +87,7 @@ impl Router {
             gate: self.gate(id, now),
             probe_down: endpoint.probe_down,
             trips: self.fleet.gates(id).breaker.trips(),
+            breaker_changes: self.fleet.gates(id).breaker.epoch(),
             failure_share: own.observed.failure_share(now),
             in_flight: endpoint.meter.in_flight(),
             first_token_p95: own.observed.first_token_p95(now),
@@ -92,6 +95,11 @@ impl Router {
             models: models.map(|(model, state)| ModelStanding::of(model, state, now)).collect(),
             limits,
         })
+    }
+
+    /// The retries that the fleet-wide budget allows now; negative when overdrawn.
+    pub fn retries_left(&self, now: Timestamp) -> i64 {
+        self.budget.left(&self.catalog.retry_budget, now.max(self.latest))
     }
 
     /// Every owner of limits above the deployments that is configured: `gateway`, and

@@ -11,7 +11,7 @@ use crate::gateway::Gateway;
 use crate::live::Live;
 use crate::telemetry::{Open, Telemetry, semconv, system_time};
 use crate::upstream::Question;
-use crate::usage::UsageRecord;
+use crate::usage::{UsageRecord, spent};
 
 /// What will be written down of a call that the core does not keep.
 #[derive(Debug)]
@@ -105,6 +105,7 @@ pub(crate) fn finished(
     let group = live.group_name(call.group());
     let took = gateway.clock.now().since(record.began);
     gateway.metrics.call(group, outcome.name(), record.status, took);
+    gateway.metrics.cost(group, spent(outcome).1);
     if let Some(after) = record.first_content() {
         gateway.metrics.first_content(group, after);
     }

@@ -118,7 +118,15 @@ pub(crate) fn begins(
     let sent_at = gateway.clock.now();
     let (deployment, group) =
         (live.deployment_name(attempt.deployment), live.group_name(Some(attempt.group)));
-    let failover = record.before.take().filter(|before| before.deployment != *deployment);
+    let before = record.before.take();
+    if let Some(before) = &before {
+        gateway.metrics.retry(match (before.deployment == *deployment, before.group == *group) {
+            (true, _) => "same_member",
+            (false, true) => "other_member",
+            (false, false) => "fallback",
+        });
+    }
+    let failover = before.filter(|before| before.deployment != *deployment);
     let failover = failover.map(|before| {
         let now = known(live, attempt).map(|to| to.supports).unwrap_or_default();
         let lost = before.has.iter().filter(|one| now.has(**one) != Some(true));
@@ -200,10 +208,11 @@ pub(crate) fn ended(
     if let Some(usage) = &ended.usage {
         gateway.metrics.tokens(deployment, usage);
     }
-    let Some(telemetry) = &gateway.telemetry else { return };
     let now = gateway.clock.now();
-    let first = record.first_content_at.filter(|_| call.request().stream);
-    let first = first.map(|at| at.since(under_way.sent_at));
+    let first = record.first_content_at.map(|at| at.since(under_way.sent_at));
+    gateway.metrics.attempt_took(deployment, now.since(under_way.sent_at), first);
+    let Some(telemetry) = &gateway.telemetry else { return };
+    let first = first.filter(|_| call.request().stream);
     let who = who(telemetry, live, attempt, record.operation);
     if let Some(instruments) = &telemetry.instruments {
         let mut attributes = who.clone();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::gateway::Gateway;
 use crate::probe;
+use crate::rfc3339;
 use crate::stop::Phase;
 
 /// How often.
@@ -30,8 +31,11 @@ pub(crate) async fn run(gateway: Arc<Gateway>) {
 }
 
 /// A budget that crosses its soft limit is told once a window.
-fn tell_of_budgets(gateway: &Gateway) {
+pub(crate) fn tell_of_budgets(gateway: &Gateway) {
     for alert in gateway.alerts() {
+        if let Some(webhook) = &gateway.webhook {
+            webhook.tell(&alert, &rfc3339::text(gateway.clock.now()));
+        }
         gateway.metrics.budget_alert(&alert.owner);
         tracing::warn!(
             owner = alert.owner,

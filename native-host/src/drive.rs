@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Response};
 use pointsman_core::{
     Action, Attempt, AttemptNo, Call, Event, Misuse, Outcome, Repetition, Timestamp, Usage,
+    WaitReason,
 };
 use pointsman_wire::outcome_reply;
 use tokio::sync::oneshot;
@@ -117,7 +118,7 @@ impl Drive {
             let event = match action {
                 Action::Send(attempt) => self.send(attempt).await,
                 Action::Relay(attempt) => self.relay(attempt).await,
-                Action::Wait { until, .. } => self.wait(until).await,
+                Action::Wait { until, why } => self.wait(until, why).await,
                 // There is no strategy of the host's own, and no shared store.
                 Action::Rank { .. } => Event::Declined,
                 Action::Claim(_) => Event::StoreDown,
@@ -228,13 +229,17 @@ impl Drive {
         Event::Completed { attempt, usage: Some(usage), ended_at, stalled_by_client }
     }
 
-    async fn wait(&mut self, until: Timestamp) -> Event {
+    async fn wait(&mut self, until: Timestamp, why: WaitReason) -> Event {
+        let since = self.gateway.clock.now();
         let bell = self.gateway.bell(self.call.id());
-        tokio::select! {
+        let event = tokio::select! {
             () = tokio::time::sleep_until(self.gateway.clock.instant(until)) => Event::Due,
             () = bell.notified() => Event::Woken,
             () = self.client.gone() => Event::Cancelled { usage: None },
-        }
+        };
+        let length = self.gateway.clock.now().since(since);
+        self.gateway.metrics.waited(why.name(), length);
+        event
     }
 
     async fn given_up(&mut self) -> Event {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use pointsman_core::{DeploymentId, Router, Timestamp};
 
-use crate::gateway::gate_name;
+use crate::metrics::gate_name;
 
 /// The gates as they were last seen.
 #[derive(Debug, Default)]

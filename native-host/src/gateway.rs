@@ -11,14 +11,15 @@ use std::time::Duration;
 
 use pointsman_core::journal::Recorder;
 use pointsman_core::{
-    Action, Alert, Allowance, Bounds, Call, CallId, CallerId, DeploymentId, Event, Gate, Loaded,
-    Misuse, Notice, Outcome, Repetition, Request, Router, Seed, Snapshot, Timestamp,
+    Action, Alert, Allowance, Bounds, Call, CallId, CallerId, DeploymentId, Event, Loaded, Misuse,
+    Notice, Outcome, Repetition, Request, Router, Seed, Snapshot, Timestamp,
 };
 
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
 use crate::decisions::Decisions;
+use crate::exits::{Exits, variable};
 use crate::gates::Gates;
 use crate::live::{Live, Means};
 use crate::metrics::Metrics;
@@ -29,6 +30,7 @@ use crate::room::Room;
 use crate::stop::Stop;
 use crate::telemetry::Telemetry;
 use crate::usage_log::UsageLog;
+use crate::webhook::Webhook;
 
 /// What all calls share.
 #[derive(Debug)]
@@ -46,6 +48,8 @@ pub(crate) struct Gateway {
     pub(crate) usage_log: Option<UsageLog>,
     /// What is exported, if anything is.
     pub(crate) telemetry: Option<Telemetry>,
+    /// Who is told of budgets, if anybody is.
+    pub(crate) webhook: Option<Webhook>,
     pub(crate) decisions: Decisions,
     pub(crate) gates: Gates,
     pub(crate) reloads: Reloads,
@@ -107,6 +111,7 @@ impl Gateway {
             run: rfc3339::text(clock.now()),
             usage_log: None,
             telemetry: None,
+            webhook: None,
             decisions: Decisions::default(),
             gates: Gates::default(),
             reloads: Reloads::default(),
@@ -132,13 +137,23 @@ impl Gateway {
         Ok(())
     }
 
-    /// Exports what the configuration and the standard variables say.
+    /// Exports what the configuration and the standard variables say, and tells of budgets.
     ///
     /// # Errors
     /// Something asked for is not built, or an address is none; the text says what to change.
     pub(crate) fn observe(&mut self) -> Result<(), String> {
         let config = &self.live().config;
-        self.telemetry = Telemetry::start(config, &self.metrics, &self.run)?;
+        let exits = Exits::new(&config.egress, &variable).map_err(|faults| {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            faults.join("; ")
+        })?;
+        self.telemetry = Telemetry::start(config, &exits, &self.metrics, &self.run)?;
+        let webhook = config
+            .metering
+            .alerts
+            .as_ref()
+            .map(|alerts| Webhook::start(alerts, &exits, self.metrics.alert_deliveries()));
+        self.webhook = webhook.transpose()?;
         Ok(())
     }
 
@@ -298,13 +313,7 @@ impl Gateway {
     pub(crate) fn render_metrics(&self) -> String {
         {
             let switch = self.switch();
-            let now = self.clock.now();
-            let live = self.live();
-            for (id, _) in live.catalog.deployments() {
-                let gate = gate_name(&switch.router.gate(id, now));
-                self.metrics.stand(live.deployment_name(id), gate, switch.router.in_flight(id));
-            }
-            self.metrics.reserved(switch.router.reserved());
+            self.metrics.gauges.fill(&switch.router, &self.live(), self.clock.now());
             self.metrics.config_revision(self.reloads.revision());
         }
         self.metrics.tasks(tokio::runtime::Handle::current().metrics().num_alive_tasks());
@@ -348,16 +357,5 @@ impl Switch {
 impl Seeds {
     fn next(&self) -> Seed {
         self.first.derive(self.drawn.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-/// A gate's name, as metrics and scenario files use it.
-pub(crate) fn gate_name(gate: &Gate) -> &'static str {
-    match gate {
-        Gate::Ready => "ready",
-        Gate::Throttled { .. } => "throttled",
-        Gate::Tripped { .. } => "tripped",
-        Gate::HalfOpen => "half_open",
-        Gate::Blocked => "blocked",
     }
 }

@@ -55,5 +55,6 @@ mod upstream;
 mod usage;
 mod usage_log;
 mod watch;
+mod webhook;
 
 pub use cli::main;

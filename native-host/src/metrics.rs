@@ -1,8 +1,11 @@
 //! What is counted and measured. Every label is a name from the configuration or a word of a closed
 //! list, so the number of series is bounded.
 
+mod gauges;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use pointsman_core::Usage;
@@ -12,6 +15,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
+
+pub(crate) use gauges::{Gauges, gate_name};
 
 type Name = Arc<str>;
 
@@ -45,14 +50,13 @@ struct DeploymentLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct GateLabels {
-    deployment: Name,
-    gate: &'static str,
+struct WhyLabels {
+    why: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct WhyLabels {
-    why: &'static str,
+struct StepLabels {
+    to: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -88,9 +92,6 @@ pub(crate) struct Metrics {
     first_content: Family<GroupLabels, Histogram, fn() -> Histogram>,
     total: Family<GroupLabels, Histogram, fn() -> Histogram>,
     overhead: Histogram,
-    in_flight: Family<DeploymentLabels, Gauge>,
-    gate: Family<GateLabels, Gauge>,
-    reserved: Gauge,
     tasks: Gauge,
     config_revision: Gauge,
     turned_away: Family<WhyLabels, Counter>,
@@ -101,10 +102,15 @@ pub(crate) struct Metrics {
     failovers: Family<FailoverLabels, Counter>,
     telemetry: Family<SignalLabels, Counter>,
     reloads: Family<ResultLabels, Counter>,
+    retries: Family<StepLabels, Counter>,
+    waits: Family<WhyLabels, Histogram, fn() -> Histogram>,
+    cost: Family<GroupLabels, Counter<f64, AtomicU64>>,
+    unpriced: Family<GroupLabels, Counter>,
+    attempt_duration: Family<DeploymentLabels, Histogram, fn() -> Histogram>,
+    attempt_first_content: Family<DeploymentLabels, Histogram, fn() -> Histogram>,
+    alerts_sent: Family<ResultLabels, Counter>,
+    pub(crate) gauges: Gauges,
 }
-
-/// The gates a deployment can be at, one gauge each.
-pub(crate) const GATES: [&str; 5] = ["ready", "throttled", "tripped", "half_open", "blocked"];
 
 const SECONDS: [f64; 14] =
     [0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 40.0, 90.0, 300.0];
@@ -124,9 +130,6 @@ impl Metrics {
             first_content: Family::new_with_constructor(seconds),
             total: Family::new_with_constructor(seconds),
             overhead: Histogram::new(OVERHEAD),
-            in_flight: Family::default(),
-            gate: Family::default(),
-            reserved: Gauge::default(),
             tasks: Gauge::default(),
             config_revision: Gauge::default(),
             turned_away: Family::default(),
@@ -137,6 +140,14 @@ impl Metrics {
             failovers: Family::default(),
             telemetry: Family::default(),
             reloads: Family::default(),
+            retries: Family::default(),
+            waits: Family::new_with_constructor(seconds),
+            cost: Family::default(),
+            unpriced: Family::default(),
+            attempt_duration: Family::new_with_constructor(seconds),
+            attempt_first_content: Family::new_with_constructor(seconds),
+            alerts_sent: Family::default(),
+            gauges: Gauges::default(),
         };
         metrics.register();
         metrics
@@ -154,9 +165,6 @@ impl Metrics {
         to.register_with_unit("call_duration", help, Unit::Seconds, self.total.clone());
         let help = "From having the request to asking the first upstream";
         to.register_with_unit("overhead", help, Unit::Seconds, self.overhead.clone());
-        to.register("in_flight", "Attempts in flight", self.in_flight.clone());
-        to.register("gate", "1 at the gate where the deployment stands", self.gate.clone());
-        to.register("reservations", "Open reservations", self.reserved.clone());
         let help = "Tasks under way: of calls, of connections at either side, and our own";
         to.register("tasks", help, self.tasks.clone());
         let help = "The number of the configuration in force since the start";
@@ -176,6 +184,23 @@ impl Metrics {
         let help =
             "Spans, usage records and exports of metrics, sent, or lost for want of a collector";
         to.register("telemetry_items", help, self.telemetry.clone());
+        let help = "Attempts after a call's first, by where they went";
+        to.register("retries", help, self.retries.clone());
+        let help = "How long calls waited, by what for";
+        to.register_with_unit("wait", help, Unit::Seconds, self.waits.clone());
+        let help = "What calls cost, in US dollars, where all they used has a price";
+        to.register("cost_usd", help, self.cost.clone());
+        let help = "Calls that used something without a price";
+        to.register("unpriced_calls", help, self.unpriced.clone());
+        let help = "From asking to the end of the answer, or to the failure";
+        let durations = self.attempt_duration.clone();
+        to.register_with_unit("attempt_duration", help, Unit::Seconds, durations);
+        let help = "From asking to the first content";
+        let first = self.attempt_first_content.clone();
+        to.register_with_unit("attempt_first_content", help, Unit::Seconds, first);
+        let help = "Webhook calls about budgets, sent, or lost for want of an answer or of room";
+        to.register("budget_alert_deliveries", help, self.alerts_sent.clone());
+        self.gauges.register(to);
         to.register("probes", "Active probes, by what they found", self.probes.clone());
     }
 
@@ -198,6 +223,41 @@ impl Metrics {
         self.overhead.observe(took.as_secs_f64());
     }
 
+    /// An attempt is made after a call's first.
+    pub(crate) fn retry(&self, to: &'static str) {
+        self.retries.get_or_create(&StepLabels { to }).inc();
+    }
+
+    /// A call has waited.
+    pub(crate) fn waited(&self, why: &'static str, length: Duration) {
+        self.waits.get_or_create(&WhyLabels { why }).observe(length.as_secs_f64());
+    }
+
+    /// What a call cost, in billionths of a dollar; `None` if something it used has no price.
+    pub(crate) fn cost(&self, group: &Name, nano_usd: Option<u64>) {
+        let labels = GroupLabels { group: Arc::clone(group) };
+        match nano_usd {
+            Some(0) => {}
+            Some(cost) => _ = self.cost.get_or_create(&labels).inc_by(cost as f64 / 1e9),
+            None => _ = self.unpriced.get_or_create(&labels).inc(),
+        }
+    }
+
+    /// How long an attempt took, and its first content.
+    pub(crate) fn attempt_took(&self, deployment: &Name, all: Duration, first: Option<Duration>) {
+        let labels = DeploymentLabels { deployment: Arc::clone(deployment) };
+        self.attempt_duration.get_or_create(&labels).observe(all.as_secs_f64());
+        if let Some(first) = first {
+            self.attempt_first_content.get_or_create(&labels).observe(first.as_secs_f64());
+        }
+    }
+
+    /// The counters of webhook calls that were answered, and of those that were not.
+    pub(crate) fn alert_deliveries(&self) -> (Counter, Counter) {
+        let counter = |result| self.alerts_sent.get_or_create_owned(&ResultLabels { result });
+        (counter("sent"), counter("lost"))
+    }
+
     /// An attempt has ended: `ok`, or the failure's kind.
     pub(crate) fn attempt(&self, deployment: &Name, result: &'static str) {
         let labels = AttemptLabels { deployment: Arc::clone(deployment), result };
@@ -217,21 +277,6 @@ impl Metrics {
             let labels = TokenLabels { deployment: Arc::clone(deployment), class };
             self.tokens.get_or_create(&labels).inc_by(count);
         }
-    }
-
-    /// Where a deployment stands, read when somebody asks.
-    pub(crate) fn stand(&self, deployment: &Name, gate: &'static str, in_flight: u32) {
-        let labels = DeploymentLabels { deployment: Arc::clone(deployment) };
-        self.in_flight.get_or_create(&labels).set(i64::from(in_flight));
-        for one in GATES {
-            let labels = GateLabels { deployment: Arc::clone(deployment), gate: one };
-            self.gate.get_or_create(&labels).set(i64::from(one == gate));
-        }
-    }
-
-    /// Open reservations, read when somebody asks.
-    pub(crate) fn reserved(&self, open: usize) {
-        self.reserved.set(i64::try_from(open).unwrap_or(i64::MAX));
     }
 
     /// Tasks under way, read when somebody asks.
@@ -311,17 +356,76 @@ mod tests {
         metrics.call(&group, "served", 200, Duration::from_secs(1));
         metrics.attempt(&"east".into(), "rate_limited");
         metrics.tokens(&"east".into(), &Usage { output: 7, ..Usage::default() });
-        metrics.stand(&"east".into(), "throttled", 3);
         let page = metrics.render();
         for line in [
             r#"pointsman_calls_total{group="chat",outcome="served",status="200"} 1"#,
             r#"pointsman_attempts_total{deployment="east",result="rate_limited"} 1"#,
             r#"pointsman_tokens_total{deployment="east",class="output"} 7"#,
-            r#"pointsman_gate{deployment="east",gate="throttled"} 1"#,
-            r#"pointsman_gate{deployment="east",gate="ready"} 0"#,
-            r#"pointsman_in_flight{deployment="east"} 3"#,
         ] {
             assert!(page.contains(line), "{line} is not in\n{page}");
         }
+    }
+
+    /// One series of everything.
+    fn touched() -> Metrics {
+        let (metrics, second) = (Metrics::new(), Duration::from_secs(1));
+        let name: Name = "x".into();
+        let usage = Usage { output: 7, ..Usage::default() };
+        metrics.call(&name, "served", 200, second);
+        metrics.first_content(&name, second);
+        metrics.attempt(&name, "ok");
+        metrics.attempt_took(&name, second, Some(second));
+        metrics.tokens(&name, &usage);
+        metrics.cost(&name, Some(1));
+        metrics.cost(&name, None);
+        metrics.retry("fallback");
+        metrics.failover(&name, &name, "server");
+        metrics.waited("capacity", second);
+        metrics.turned_away("no_key");
+        metrics.budget_alert("key x");
+        metrics.probe(&name, "up");
+        metrics.reload("ok");
+        metrics.store_write("ok");
+        let _ = (metrics.usage_records(), metrics.telemetry("traces"), metrics.alert_deliveries());
+        metrics.gauges.touch();
+        metrics
+    }
+
+    /// Name, type and labels of what a page has, as a row of the table in the documentation begins.
+    fn rows(page: &str) -> Vec<String> {
+        let mut rows = Vec::new();
+        for line in page.lines() {
+            let Some((name, kind)) =
+                line.strip_prefix("# TYPE ").and_then(|rest| rest.split_once(' '))
+            else {
+                continue;
+            };
+            let series = page.lines().find(|line| {
+                let rest = line.strip_prefix(name).unwrap_or("#");
+                !line.starts_with('#') && (rest.starts_with(['{', ' ', '_']))
+            });
+            let labels = series.and_then(|series| series.split_once('{')).map(|(_, rest)| rest);
+            let labels = labels.into_iter().flat_map(|labels| labels.split("=\""));
+            let labels = labels.filter_map(|part| part.rsplit(['"', ',', '{']).next());
+            let labels = labels.filter(|label| label.chars().all(|c| c.is_ascii_lowercase()));
+            let labels: Vec<String> =
+                labels.filter(|l| !l.is_empty() && *l != "le").map(|l| format!("`{l}`")).collect();
+            let total = if kind == "counter" { "_total" } else { "" };
+            rows.push(format!("| `{name}{total}` | {kind} | {} |", labels.join(", ")));
+        }
+        rows.sort();
+        rows
+    }
+
+    #[test]
+    fn every_metric_is_in_the_documentation_with_its_labels() {
+        let document = include_str!("../../docs/observability.md");
+        let mut written: Vec<String> = document
+            .lines()
+            .filter(|line| line.starts_with("| `pointsman_"))
+            .map(|line| line.split('|').take(4).collect::<Vec<_>>().join("|") + "|")
+            .collect();
+        written.sort();
+        assert_eq!(rows(&touched().render()), written);
     }
 }

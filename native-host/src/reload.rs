@@ -206,6 +206,7 @@ fn changes(before: &Live, after: &Loaded, means: &Means) -> Changes {
         (needs_restart(&old.server) != needs_restart(&new.server), "server"),
         (old.state != new.state, "state"),
         (old.telemetry != new.telemetry, "telemetry"),
+        (old.metering.alerts != new.metering.alerts, "metering.alerts"),
         (old.metering.usage_log != new.metering.usage_log, "metering.usage_log"),
     ] {
         if differs {

@@ -101,7 +101,7 @@ fn milliseconds(micros: u128) -> u64 {
 }
 
 /// What the last attempt used, and what all of them cost.
-fn spent(outcome: &Outcome) -> (Usage, Option<u64>) {
+pub(crate) fn spent(outcome: &Outcome) -> (Usage, Option<u64>) {
     match outcome {
         Outcome::Served { usage, cost, .. }
         | Outcome::Broken { usage, cost, .. }

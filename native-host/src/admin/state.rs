@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::{Answer, nowhere, parameter};
 use crate::gates::Gates;
-use crate::gateway::{Gateway, gate_name};
+use crate::gateway::Gateway;
+use crate::metrics::gate_name;
 use crate::reload::Origin;
 use crate::rfc3339;
 use crate::stop::Phase;

@@ -27,6 +27,8 @@ use crate::{chores, store, watch};
 
 /// How long calls that were cut may take to end.
 const CUTTING: Duration = Duration::from_secs(2);
+/// How long a collector or a webhook may take over what is left at the end.
+const TELLING: Duration = Duration::from_secs(5);
 
 /// Serves until told to stop.
 pub(crate) fn run(args: &ServeArgs) -> ExitCode {
@@ -125,6 +127,7 @@ const FULFILLED: &[Duty] = &[
     Duty::Prefixes,
     Duty::Egress,
     Duty::Telemetry,
+    Duty::Alerts,
 ];
 /// What it does if there is an embedded store.
 const WITH_STORE: [Duty; 2] = [Duty::Store, Duty::Budgets];
@@ -190,9 +193,7 @@ async fn serve(plan: Plan) -> Result<(), String> {
     if let Some(log) = &gateway.usage_log {
         log.finish();
     }
-    if let Some(telemetry) = &gateway.telemetry {
-        telemetry.finish().await;
-    }
+    finish_telling(&gateway).await;
     if let Some(store) = store {
         store.finish();
     }
@@ -200,6 +201,23 @@ async fn serve(plan: Plan) -> Result<(), String> {
         keeper.finish();
     }
     Ok(())
+}
+
+/// Tells others what there is left to tell. Whoever hangs does not hold the end up for longer than a
+/// bound.
+async fn finish_telling(gateway: &Gateway) {
+    chores::tell_of_budgets(gateway);
+    let telemetry = async {
+        if let Some(telemetry) = &gateway.telemetry {
+            telemetry.finish(TELLING).await;
+        }
+    };
+    let webhook = async {
+        if let Some(webhook) = &gateway.webhook {
+            webhook.finish(TELLING).await;
+        }
+    };
+    tokio::join!(telemetry, webhook);
 }
 
 /// The gateway, with what an earlier run left in the store; and the journal's file.

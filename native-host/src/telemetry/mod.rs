@@ -27,9 +27,6 @@ use records::{Entry, Records};
 use semconv::Names;
 pub(crate) use spans::{Open, Traces, parent, system_time};
 
-/// How long the end may take, with a collector that hangs.
-const END_TIME: Duration = Duration::from_secs(5);
-
 /// What is exported.
 #[derive(Debug)]
 pub(crate) struct Telemetry {
@@ -47,14 +44,11 @@ impl Telemetry {
     /// Something asked for is not built, or an address is none; the text says what to change.
     pub(crate) fn start(
         config: &Config,
+        exits: &Exits,
         metrics: &Metrics,
         run: &str,
     ) -> Result<Option<Self>, String> {
         let Some(settings) = settings::read(config, &variable)? else { return Ok(None) };
-        let exits = Exits::new(&config.egress, &variable).map_err(|faults| {
-            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-            faults.join("; ")
-        })?;
         let names = semconv::names(settings.semconv);
         let resource = resource(run);
         let scope = InstrumentationScope::builder("pointsman")
@@ -69,15 +63,15 @@ impl Telemetry {
         let (sample, propagate) = (settings.sample, settings.propagate);
         let traces = settings.traces.as_ref().map(|to| {
             tracing::info!(to = %to.address, "traces are exported");
-            Traces::start(to, &exits, sample, propagate, named, fate("traces"))
+            Traces::start(to, exits, sample, propagate, named, fate("traces"))
         });
         let instruments = settings.metrics.as_ref().map(|to| {
             tracing::info!(to = %to.address, "metrics are exported");
-            Instruments::start(to, &exits, names, named, fate("metrics"))
+            Instruments::start(to, exits, names, named, fate("metrics"))
         });
         let usage = settings.usage.as_ref().map(|to| {
             tracing::info!(to = %to.address, "usage records are exported");
-            Records::start(to, &exits, named, fate("usage"))
+            Records::start(to, exits, named, fate("usage"))
         });
         Ok(Some(Self {
             traces: traces.transpose()?,
@@ -104,21 +98,21 @@ impl Telemetry {
         }
     }
 
-    /// Exports what is there. A collector that hangs does not hold the end up for longer than a bound.
-    pub(crate) async fn finish(&self) {
+    /// Exports what is there, within `time`.
+    pub(crate) async fn finish(&self, time: Duration) {
         let traces = async {
             if let Some(traces) = &self.traces {
-                traces.finish(END_TIME).await;
+                traces.finish(time).await;
             }
         };
         let metrics = async {
             if let Some(instruments) = &self.instruments {
-                instruments.finish(END_TIME).await;
+                instruments.finish(time).await;
             }
         };
         let usage = async {
             if let Some(usage) = &self.usage {
-                usage.finish(END_TIME).await;
+                usage.finish(time).await;
             }
         };
         tokio::join!(traces, metrics, usage);

@@ -2,6 +2,7 @@
 
 mod added;
 mod admin;
+mod alerts;
 mod bench;
 mod callers;
 mod certificate;
@@ -15,6 +16,7 @@ mod kept;
 mod knobs;
 mod load;
 mod metering;
+mod metrics;
 mod observability;
 mod outward;
 mod privacy;
