@@ -30,6 +30,7 @@ mod duties;
 mod egress;
 mod fault;
 mod group;
+mod header;
 mod idle;
 mod known;
 mod names;

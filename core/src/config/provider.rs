@@ -5,8 +5,9 @@ use core::time::Duration;
 
 use super::egress::{Proxy, way_out};
 use super::fault::{Place, shown};
+use super::header::{check_name, is_header_text};
 use super::reader::{Fields, Value};
-use super::secret::{Found, Secret, SecretRef, Secrets, is_header_text};
+use super::secret::{Found, Secret, SecretRef, Secrets};
 use crate::catalog::Limits;
 
 /// A protocol that a provider speaks.
@@ -264,10 +265,7 @@ pub(super) fn headers(value: &Value<'_>, secrets: Secrets<'_>) -> Vec<(String, S
         return Vec::new();
     }
     let all = value.named(|name, header| {
-        let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-        if !name.chars().all(token) {
-            header.fault("is not the name of a header");
-        }
+        check_name(name, header);
         if FRAMING.iter().any(|framing| name.eq_ignore_ascii_case(framing)) {
             header.fault("is for whoever sends the request to set; leave it out");
         }

@@ -7,6 +7,7 @@ use super::common::{Ceilings, Reference};
 use super::deployment::tags;
 use super::fault::Place;
 use super::group::strategy;
+use super::header::{check_name, is_credential};
 use super::reader::Value;
 use crate::catalog::Strategy;
 use crate::request::Priority;
@@ -90,7 +91,8 @@ fn pattern(value: &Value<'_>) -> Option<String> {
 fn headers(value: &Value<'_>) -> Vec<(String, String)> {
     let mut seen = BTreeSet::new();
     let all = value.named(|name, header| {
-        if CREDENTIALS.iter().any(|credential| name.eq_ignore_ascii_case(credential)) {
+        check_name(name, header);
+        if is_credential(name) {
             header.fault("is a credential: match a `key` instead");
         }
         if !seen.insert(name.to_ascii_lowercase()) {
@@ -100,10 +102,6 @@ fn headers(value: &Value<'_>) -> Vec<(String, String)> {
     });
     all.into_iter().filter_map(|(name, text)| Some((name.to_ascii_lowercase(), text?))).collect()
 }
-
-/// Headers whose values must not come into traces and journals.
-const CREDENTIALS: [&str; 6] =
-    ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-goog-api-key"];
 
 const PRIORITIES: [(&str, Priority); 2] =
     [("interactive", Priority::Interactive), ("batch", Priority::Batch)];

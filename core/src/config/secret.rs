@@ -7,6 +7,7 @@
 use core::fmt;
 
 use super::fault::shown;
+use super::header::is_header_text;
 use super::reader::{Fields, Value};
 use crate::node::Node;
 
@@ -48,11 +49,6 @@ impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(***)")
     }
-}
-
-/// Whether a header can carry it.
-pub(crate) fn is_header_text(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }
 
 /// How secrets are found while a document is read.

@@ -1,5 +1,6 @@
 //! `metering` and `state`: what is written down, and where things live.
 
+use super::header::labels;
 use super::reader::Value;
 use super::secret::{Secret, Secrets};
 use super::telemetry::Alerts;
@@ -10,7 +11,7 @@ use crate::node::Node;
 pub struct Metering {
     /// The file that gets one line per finished call.
     pub usage_log: Option<String>,
-    /// Request headers copied into it.
+    /// Request headers copied into it, in lower case.
     pub labels: Vec<String>,
     /// Who is told of budgets.
     pub alerts: Option<Alerts>,
@@ -46,7 +47,7 @@ impl Metering {
     pub(crate) fn read(value: &Value<'_>, secrets: Secrets<'_>) -> Self {
         value.fields(|map| Self {
             usage_log: map.read("usage_log", Value::text),
-            labels: map.read("labels", Value::texts).unwrap_or_default(),
+            labels: map.read("labels", labels).unwrap_or_default(),
             alerts: map.read("alerts", |alerts| Alerts::read(alerts, secrets)),
         })
     }

@@ -1,9 +1,10 @@
 //! `telemetry`: where traces, metrics and usage records go, and `metering.alerts`: who is told of a
 //! budget. Only hosts act on either.
 
+use super::header::is_header_text;
 use super::provider::{address, headers};
 use super::reader::Value;
-use super::secret::{Secret, Secrets, is_header_text};
+use super::secret::{Secret, Secrets};
 
 /// Where what is observed is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -165,3 +165,31 @@ providers:
         ]
     );
 }
+
+#[test]
+fn only_headers_that_may_be_written_down_are_looked_at() {
+    let faults = load(
+        "version: 1
+providers: { p: { protocol: mock, headers: { 'a b': c } } }
+deployments: { d: { provider: p, model: m } }
+groups: { g: { members: [d] } }
+routes: [ { name: r, match: { headers: { 'x y': v, Cookie: v } }, group: g } ]
+metering:
+  usage_log: u
+  labels: [x-app, X-App, 'x-a b', '☃', Authorization, proxy-authorization, cookie, X-Api-Key, api-key,
+    x-goog-api-key]",
+    )
+    .unwrap_err();
+    let mut wanted = vec![
+        "providers.p.headers.a b: is not the name of a header".to_owned(),
+        "routes[0].match.headers.x y: is not the name of a header".to_owned(),
+        "routes[0].match.headers.Cookie: is a credential: match a `key` instead".to_owned(),
+        "metering.labels[1]: stands here twice: case makes no other header".to_owned(),
+    ];
+    let name = |at| format!("metering.labels[{at}]: is not the name of a header");
+    wanted.extend([2, 3].map(name));
+    let secret =
+        |at| format!("metering.labels[{at}]: is a credential, which is never written down");
+    wanted.extend([4, 5, 6, 7, 8, 9].map(secret));
+    assert_eq!(faults, wanted);
+}
