@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands;
+use crate::rfc3339;
 
 /// An LLM routing engine: decides which deployment serves each request, when to try another, and
 /// when to say no.
@@ -179,10 +180,10 @@ pub(crate) struct UsageArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "key")]
     pub(crate) by: Vec<String>,
     /// Only calls that began at or after this time, such as 2026-11-29 or 2026-11-29T22:00 (UTC)
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = rfc3339::beginning)]
     pub(crate) since: Option<String>,
     /// Only calls that began before it
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = rfc3339::beginning)]
     pub(crate) until: Option<String>,
     /// Print the sums as JSON
     #[arg(long)]

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use pointsman_core::{Config, ConfigFault, Loaded, Node, SecretRef};
+use serde_saphyr::UserMessageFormatter;
 
 use crate::builtin;
 use crate::store::StoredKeys;
@@ -111,8 +112,9 @@ pub(crate) fn nodes(text: &str) -> Result<Vec<Node>, String> {
     serde_saphyr::from_multiple_with_options(text, options()).map_err(|error| message(&error))
 }
 
+/// In words for whoever wrote the document, not for whoever calls the parser.
 fn message(error: &serde_saphyr::Error) -> String {
-    let text = error.to_string();
+    let text = error.render_with_formatter(&UserMessageFormatter);
     text.strip_prefix("error: ").map_or(text.clone(), str::to_owned)
 }
 
@@ -135,4 +137,35 @@ fn lookup(reference: &SecretRef) -> Option<String> {
     };
     // A line end is not part of it: files have one, and variables that were filled from files.
     Some(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_no_document_is_told_with_its_place_and_without_the_parsers_words() {
+        let deep = "[".repeat(5_000);
+        let bomb = (b'b'..=b'h').fold("a: &a [x, x]\n".to_owned(), |text, at| {
+            let (own, before) = (char::from(at), char::from(at - 1));
+            text + &format!("{own}: &{own} [{}]\n", vec![format!("*{before}"); 10].join(", "))
+        });
+        let texts = [
+            "a: 1\n---\nb: 2\n",
+            "a: &a { b: *a }",
+            "a:\n\tb: 1",
+            "a: 1e400",
+            "a: *b",
+            "a: }",
+            &deep,
+            &bomb,
+        ];
+        for text in texts {
+            let told = node(text).unwrap_err();
+            assert!(told.contains("line ") && !told.contains('\n'), "{told}");
+            for word in ["from_str", "recursion types", "policy"] {
+                assert!(!told.contains(word), "{told}");
+            }
+        }
+    }
 }

@@ -18,6 +18,33 @@ pub(crate) fn seconds(time: Timestamp) -> String {
     format!("{}Z", text.split('.').next().unwrap_or_default())
 }
 
+/// A time of the command line as a beginning of [`text`]'s form, which compares as that does: a
+/// date or more of it, with or without the `Z`.
+///
+/// # Errors
+/// It is none.
+pub(crate) fn beginning(given: &str) -> Result<String, String> {
+    const FORM: &[u8] = b"0000-00-00T00:00:00.000";
+    const WHOLE: [usize; 5] = [10, 13, 16, 19, 23];
+    let time = given.strip_suffix('Z').unwrap_or(given);
+    let fits = |(form, own): (&u8, u8)| match form {
+        b'0' => own.is_ascii_digit(),
+        sign => own == *sign,
+    };
+    let below = |at: usize, bound: u8| {
+        time.get(at..at + 2).is_none_or(|part| part.parse::<u8>().is_ok_and(|part| part < bound))
+    };
+    let sound = WHOLE.contains(&time.len())
+        && FORM.iter().zip(time.bytes()).all(fits)
+        && below(5, 13)
+        && below(8, 32)
+        && below(11, 24)
+        && below(14, 60)
+        && below(17, 60);
+    let example = "write 2026-11-29, or 2026-11-29T22:00 (UTC)";
+    if sound { Ok(time.to_owned()) } else { Err(example.to_owned()) }
+}
+
 /// The date that lies so many days after 1970-01-01. Counts years from March, so that the leap day
 /// is the last of a year.
 fn date(days: u64) -> (u64, u64, u64) {
@@ -47,6 +74,37 @@ mod tests {
             (4_107_542_400_000_000, "2100-03-01T00:00:00.000Z"),
         ] {
             assert_eq!(text(Timestamp::from_micros(micros)), written);
+        }
+    }
+
+    #[test]
+    fn a_given_time_begins_as_one_that_is_written() {
+        let written = "2026-11-30T22:48:15.503Z";
+        for length in [10, 13, 16, 19, 23] {
+            let given = &written[..length];
+            assert_eq!(beginning(given).unwrap(), given);
+            assert_eq!(beginning(&format!("{given}Z")).unwrap(), given);
+            assert!(written >= beginning(&format!("{given}Z")).unwrap().as_str());
+        }
+        for wrong in [
+            "",
+            "foo",
+            "Z",
+            "2026",
+            "2026-1-2",
+            "2026-13-01",
+            "2026-12-32",
+            "2026-11-30T24",
+            "2026-11-30T22:60",
+            "2026-11-30T22:48:60",
+            "2026-11-30 22:48",
+            "2026-11-30T22:48+01:00",
+            "2026-11-30T22:48:15.5",
+            "20261130",
+            "2026-11-3\u{660}",
+            "1796078895",
+        ] {
+            assert!(beginning(wrong).is_err(), "{wrong}");
         }
     }
 }

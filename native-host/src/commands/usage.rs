@@ -60,9 +60,10 @@ fn sums(args: &UsageArgs) -> Result<(Sums, u64), String> {
     let (mut sums, mut unread) = (Sums::new(), 0);
     for path in &args.files {
         let fault = |error| format!("cannot read `{}`: {error}", path.display());
-        for line in BufReader::new(File::open(path).map_err(fault)?).lines() {
+        for line in BufReader::new(File::open(path).map_err(fault)?).split(b'\n') {
+            // A line that was torn may end in the middle of a character.
             let line = line.map_err(fault)?;
-            match serde_json::from_str::<UsageRecord>(&line) {
+            match serde_json::from_slice::<UsageRecord>(&line) {
                 Ok(record) if within(args, &record.at) => {
                     let names = args.by.iter().map(|name| value(&record, name)).collect();
                     sums.entry(names).or_default().add(&record);
@@ -208,5 +209,19 @@ mod tests {
         assert_eq!((lines[1][0], lines[1][6]), ("long-name", "2.000000"));
         assert_eq!((lines[2][0], lines[2][6]), ("a", "0.000002"));
         assert_eq!((lines[3][0], lines[3][1], lines[3][6]), ("all", "12", "2.000002"));
+    }
+    #[test]
+    fn a_line_that_is_torn_within_a_character_costs_no_other() {
+        let record = |number| serde_json::to_string(&crate::usage::tests::record(number)).unwrap();
+        let torn = &"{\"at\":\"\u{2603}".as_bytes()[..8];
+        let file = std::env::temp_dir().join(format!("pointsman-torn-{}", std::process::id()));
+        let lines = [record(1).as_bytes(), torn, b"", record(2).as_bytes()].join(&b'\n');
+        std::fs::write(&file, lines).unwrap();
+        let by = vec!["key".to_owned()];
+        let args =
+            UsageArgs { files: vec![file.clone()], by, since: None, until: None, json: false };
+        let (sums, unread) = sums(&args).unwrap();
+        std::fs::remove_file(file).unwrap();
+        assert_eq!((sums.values().map(|sum| sum.calls).sum::<u64>(), unread), (2, 1));
     }
 }

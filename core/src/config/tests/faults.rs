@@ -181,8 +181,8 @@ metering:
     )
     .unwrap_err();
     let mut wanted = vec![
-        "providers.p.headers.a b: is not the name of a header".to_owned(),
-        "routes[0].match.headers.x y: is not the name of a header".to_owned(),
+        "providers.p.headers[\"a b\"]: is not the name of a header".to_owned(),
+        "routes[0].match.headers[\"x y\"]: is not the name of a header".to_owned(),
         "routes[0].match.headers.Cookie: is a credential: match a `key` instead".to_owned(),
         "metering.labels[1]: stands here twice: case makes no other header".to_owned(),
     ];
