@@ -138,11 +138,11 @@ pub use chance::Seed;
 pub use change::Change;
 pub use config::{
     Affinity, Alerts, Alias, Bounds, BreakerConfig, Budget, BudgetWindow, Caller, Callers,
-    Ceilings, Commit, Config, ConfigFault, ConfigWarning, DeploymentConfig, Duty, Egress,
-    GroupConfig, Key, Known, Loaded, MemberConfig, Metering, MockConfig, NotBuilt, Otlp, Params,
-    PolicyConfig, PreviousKey, Propagate, Protocol, ProviderConfig, Proxy, Reference, RetryConfig,
-    Route, RouteMatch, Secret, SecretRef, Semconv, Server, Signal, State, Store, Telemetry,
-    ThrottleConfig, TimeoutsConfig, TlsFiles, WaitConfig,
+    Ceilings, Commit, Config, ConfigFault, ConfigWarning, Credentials, DeploymentConfig, Duty,
+    Egress, GroupConfig, Key, Known, Loaded, MemberConfig, Metering, MissingKey, MockConfig,
+    NotBuilt, Otlp, Params, PolicyConfig, PreviousKey, Propagate, Protocol, ProviderConfig, Proxy,
+    Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Semconv, Server, Signal, State,
+    Store, Telemetry, ThrottleConfig, TimeoutsConfig, TlsFiles, WaitConfig,
 };
 pub use cost::Price;
 pub use counting::{Counting, Reserve};

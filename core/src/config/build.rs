@@ -14,7 +14,7 @@ use super::known::{Known, Table};
 use super::names::Names;
 use super::not_built;
 use super::policy::{Affinity, PolicyConfig};
-use super::provider::{ProviderConfig, SCRIPTED_PROVIDER};
+use super::provider::{MissingKey, ProviderConfig, SCRIPTED_PROVIDER};
 use super::rules;
 use super::secret::SecretRef;
 use super::shares::{tiers, weights};
@@ -270,10 +270,8 @@ fn blocked(provider: &ProviderConfig) -> Option<String> {
     if !not_built::speaks(provider.protocol) {
         return Some(format!("protocol `{}` is not built yet", provider.protocol.name()));
     }
-    provider.missing_key.as_ref().map(|reference| match reference {
-        SecretRef::Env(name) => format!("no api_key: set {}", shown(name)),
-        SecretRef::File(path) => {
-            format!("no api_key: `{}` cannot be read or is empty", shown(path))
-        }
+    provider.missing_key.as_ref().map(|MissingKey { key, reference }| match reference {
+        SecretRef::Env(name) => format!("no {key}: set {}", shown(name)),
+        SecretRef::File(path) => format!("no {key}: `{}` cannot be read or is empty", shown(path)),
     })
 }

@@ -23,6 +23,7 @@ mod build;
 mod callers;
 mod common;
 mod counting;
+mod credentials;
 mod date;
 mod deployment;
 mod document;
@@ -58,6 +59,7 @@ mod tests;
 
 pub use callers::{Budget, BudgetWindow, Caller, Callers, Key, PreviousKey};
 pub use common::{Ceilings, Reference};
+pub use credentials::Credentials;
 pub(crate) use date::timestamp;
 pub use deployment::DeploymentConfig;
 pub use document::{Alias, Config};
@@ -74,7 +76,7 @@ pub use policy::{
     Affinity, BreakerConfig, Commit, PolicyConfig, RetryConfig, ThrottleConfig, TimeoutsConfig,
     WaitConfig,
 };
-pub use provider::{MockConfig, Protocol, ProviderConfig};
+pub use provider::{MissingKey, MockConfig, Protocol, ProviderConfig};
 pub(crate) use reader::{Fields, Value};
 pub use route::{Route, RouteMatch};
 pub use secret::{Secret, SecretRef};

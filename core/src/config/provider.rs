@@ -3,6 +3,7 @@
 use core::net::Ipv6Addr;
 use core::time::Duration;
 
+use super::credentials::Credentials;
 use super::egress::{Proxy, way_out};
 use super::fault::{Place, shown};
 use super::header::{check_name, is_header_text};
@@ -61,8 +62,10 @@ pub struct ProviderConfig {
     pub base_url: Option<String>,
     /// What it knows us by.
     pub api_key: Option<Secret>,
+    /// Keys that sign requests, in place of `api_key`; only under `protocol: bedrock`.
+    pub credentials: Option<Credentials>,
     /// The optional key that was not to be found: its deployments are blocked.
-    pub missing_key: Option<SecretRef>,
+    pub missing_key: Option<MissingKey>,
     /// Further headers, sent with every call. A value may be a secret.
     pub headers: Vec<(String, Secret)>,
     /// Through what it is reached, if not through the proxy of all.
@@ -73,13 +76,23 @@ pub struct ProviderConfig {
     pub query: Vec<(String, Secret)>,
     /// The version of its interface, where the protocol wants one.
     pub api_version: Option<String>,
-    /// Where its deployments run, unless they say otherwise.
+    /// Where its deployments run, unless they say otherwise. Amazon's own name of the region where
+    /// the protocol is Bedrock's: it is part of the address and of what is signed.
     pub region: Option<String>,
     /// A quota shared by all its deployments.
     pub limits: Limits,
     /// How the built-in provider answers; only under `protocol: mock`.
     pub mock: MockConfig,
     pub(crate) place: Place,
+}
+
+/// An optional key that was not to be found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingKey {
+    /// The provider's key of the configuration that refers to it.
+    pub key: &'static str,
+    /// Where it was looked for.
+    pub reference: SecretRef,
 }
 
 /// How the built-in provider answers.
@@ -114,6 +127,7 @@ impl ProviderConfig {
             protocol: Protocol::Mock,
             base_url: None,
             api_key: None,
+            credentials: None,
             missing_key: None,
             headers: Vec::new(),
             proxy: None,
@@ -129,11 +143,17 @@ impl ProviderConfig {
 
     pub(crate) fn read(name: &str, value: &Value<'_>, secrets: Secrets<'_>) -> Self {
         value.fields(|map| {
-            let (api_key, missing_key) = match map.read("api_key", |key| secrets.read(key)) {
+            let (api_key, missing) = match map.read("api_key", |key| secrets.read(key)) {
                 Some(Found::Present(key)) => (Some(key), None),
                 Some(Found::Absent(reference)) => (None, Some(reference)),
                 None => (None, None),
             };
+            let missing_api_key = missing.map(|reference| MissingKey { key: "api_key", reference });
+            let credentials = map.read("credentials", |keys| Credentials::read(keys, secrets));
+            let (credentials, missing) = credentials.transpose().map_or_else(
+                |reference| (None, Some(MissingKey { key: "credentials", reference })),
+                |credentials| (credentials, None),
+            );
             let protocol = map.need("protocol", |word| word.choice("protocol", &Protocol::WORDS));
             let (proxy, ca) = way_out(map, secrets);
             let provider = Self {
@@ -141,7 +161,8 @@ impl ProviderConfig {
                 protocol: protocol.unwrap_or(Protocol::Openai),
                 base_url: map.read("base_url", base_url),
                 api_key,
-                missing_key,
+                credentials,
+                missing_key: missing_api_key.or(missing),
                 headers: map.get("headers").map(|all| headers(&all, secrets)).unwrap_or_default(),
                 proxy,
                 ca,
@@ -189,6 +210,11 @@ const FRAMING: [&str; 8] = [
 
 /// Keys that only some protocols have a use for.
 fn check(map: &mut Fields<'_>, protocol: Protocol) {
+    if protocol == Protocol::Bedrock {
+        check_bedrock(map);
+    } else if let Some(credentials) = map.get("credentials") {
+        credentials.fault(format!("belongs to `protocol: bedrock`, not `{}`", protocol.name()));
+    }
     if protocol == Protocol::Azure && !map.has("base_url") {
         map.fault("needs a `base_url`: every Azure resource has its own");
     }
@@ -216,6 +242,24 @@ fn check_way_out(map: &mut Fields<'_>, provider: &ProviderConfig) {
     let clear = provider.base_url.as_ref().is_some_and(|address| address.starts_with("http://"));
     if clear && let Some(ca) = map.get("ca") {
         ca.fault("has no use for an address that is not https://");
+    }
+}
+
+/// Amazon's region is part of a host's name, and one kind of key is enough.
+fn check_bedrock(map: &mut Fields<'_>) {
+    let plain = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    match map.get("region") {
+        None => {
+            map.fault("needs a `region`, such as us-east-1: the address and the signature name it")
+        }
+        Some(region) => {
+            if region.as_text().is_some_and(|name| name.is_empty() || !plain(name)) {
+                region.fault("is no region of Amazon's, such as us-east-1");
+            }
+        }
+    }
+    if map.has("api_key") && map.has("credentials") {
+        map.fault("has both `api_key` and `credentials`: leave one of them out");
     }
 }
 

@@ -1,8 +1,8 @@
 //! A configuration's document as the journal keeps it: what decides, and no secret.
 //!
 //! Sections that only hosts read (`server`, `egress`, `metering`, `telemetry`, `state`) are left out, and so are
-//! the providers' `headers`, `proxy`, `ca` and `api_key`. An `api_key` that was optional and absent stays, for it blocks
-//! the provider's deployments: it is a reference, and as absent here.
+//! the providers' `headers`, `proxy`, `ca`, `api_key` and `credentials`. A key that was optional and absent stays,
+//! for it blocks the provider's deployments: it is a reference, and as absent here.
 //!
 //! One byte says whether it is in the short form of scenario files. Then each value is a byte for its
 //! kind, and: nothing; nothing (false or true, by the kind); 16 bytes of a whole number; 8 bytes of
@@ -42,7 +42,7 @@ fn put_provider(out: &mut Vec<u8>, provider: &Node, missing: bool) {
     let Node::Map(entries) = provider else { return put(out, provider) };
     let kept = entries.iter().filter(|(key, _)| match key.as_str() {
         "headers" | "proxy" | "ca" => false,
-        "api_key" => missing,
+        "api_key" | "credentials" => missing,
         _ => true,
     });
     put_map(out, kept, |out, _, value| put(out, value));

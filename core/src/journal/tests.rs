@@ -194,9 +194,15 @@ fn a_document_keeps_no_secret_and_builds_the_same_catalog() {
     let json = r#"{ "version": 1, "server": { "listen": "127.0.0.1:1" },
       "providers": {
         "p": { "protocol": "openai", "api_key": { "env": "THERE" }, "headers": { "x-key": "sk-secret" } },
-        "q": { "protocol": "openai", "api_key": { "env": "ABSENT", "optional": true } } },
-      "deployments": { "d": { "provider": "p", "model": "m" }, "e": { "provider": "q", "model": "m" } },
-      "groups": { "g": { "members": ["d", "e"] } } }"#;
+        "q": { "protocol": "openai", "api_key": { "env": "ABSENT", "optional": true } },
+        "r": { "protocol": "bedrock", "region": "a", "credentials": {
+          "access_key_id": { "env": "THERE" }, "secret_access_key": { "env": "THERE" } } },
+        "s": { "protocol": "bedrock", "region": "a", "credentials": {
+          "access_key_id": { "env": "ABSENT", "optional": true },
+          "secret_access_key": { "env": "ABSENT", "optional": true } } } },
+      "deployments": { "d": { "provider": "p", "model": "m" }, "e": { "provider": "q", "model": "m" },
+        "f": { "provider": "r", "model": "m" }, "g": { "provider": "s", "model": "m" } },
+      "groups": { "g": { "members": ["d", "e", "f", "g"] } } }"#;
     let document = serde_json::from_str(json).unwrap();
     let lookup = |wanted: &SecretRef| {
         (*wanted == SecretRef::Env("THERE".into())).then(|| "sk-looked-up".to_owned())
@@ -208,8 +214,10 @@ fn a_document_keeps_no_secret_and_builds_the_same_catalog() {
     }
     let again = document::load(&catalog.document).unwrap();
     assert_eq!(again, catalog);
-    let e = again.deployment_named("e").unwrap();
-    assert!(again.deployment(e).blocked.is_some(), "its key is absent here too");
+    for (name, blocked) in [("d", false), ("e", true), ("g", true)] {
+        let id = again.deployment_named(name).unwrap();
+        assert_eq!(again.deployment(id).blocked.is_some(), blocked, "{name}: its key is as it was");
+    }
     assert!(document::load(&[1, 9]).is_err());
     let mut deep = vec![1];
     deep.extend([6, 1].repeat(100_000));

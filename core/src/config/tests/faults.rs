@@ -1,7 +1,7 @@
 //! Faulty documents: every fault, its place and what was probably meant.
 
 use super::{EXAMPLE, load, load_more};
-use crate::config::{Config, SecretRef, yaml_node};
+use crate::config::{Config, ConfigFault, Loaded, MissingKey, SecretRef, yaml_node};
 use crate::id::DeploymentId;
 
 #[test]
@@ -192,4 +192,71 @@ metering:
         |at| format!("metering.labels[{at}]: is a credential, which is never written down");
     wanted.extend([4, 5, 6, 7, 8, 9].map(secret));
     assert_eq!(faults, wanted);
+}
+
+/// What is said of one Bedrock provider when only the variable `KEY` is set.
+fn bedrock(members: &str) -> Result<Loaded, Vec<String>> {
+    let yaml = format!(
+        "version: 1
+providers: {{ p: {{ protocol: bedrock, {members} }} }}
+deployments: {{ d: {{ provider: p, model: m }} }}
+groups: {{ g: {{ members: [d] }} }}"
+    );
+    let key = SecretRef::Env("KEY".into());
+    let lookup = |wanted: &SecretRef| (*wanted == key).then(|| "hunter2".to_owned());
+    let loaded = Config::load(&yaml_node(&yaml), &lookup);
+    loaded.map_err(|faults| faults.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn bedrock_wants_a_region_and_one_kind_of_key() {
+    let keys = "access_key_id: { env: KEY }, secret_access_key: { env: KEY }";
+    for (members, fault) in [
+        ("api_key: { env: KEY }".to_owned(), "providers.p: needs a `region`"),
+        ("region: eu/x".to_owned(), "providers.p.region: is no region of Amazon's"),
+        (format!("region: a, credentials: {{ {keys} }}, api_key: {{ env: KEY }}"), "has both"),
+        ("region: a, credentials: { access_key_id: { env: KEY } }".to_owned(), "is missing"),
+        (format!("region: a, credentials: {{ {keys}, more: 1 }}"), "unknown key `more`"),
+        (
+            "region: a, credentials: { access_key_id: { env: KEY, optional: true },
+              secret_access_key: { env: KEY } }"
+                .to_owned(),
+            "providers.p.credentials: must have both keys `optional: true`, or neither",
+        ),
+        (
+            "region: a, credentials: { access_key_id: hunter2, secret_access_key: { env: KEY } }"
+                .to_owned(),
+            "never the secret itself",
+        ),
+    ] {
+        let faults = bedrock(&members).unwrap_err();
+        assert!(faults.len() == 1 && faults[0].contains(fault), "{members}: {faults:?}");
+        assert!(!faults[0].contains("hunter2"), "{faults:?}");
+    }
+    let loaded = bedrock(&format!("region: us-east-1, credentials: {{ {keys} }}")).unwrap();
+    let credentials = loaded.config.providers[0].credentials.as_ref().unwrap();
+    assert_eq!(credentials.access_key_id.expose(), "hunter2");
+    assert!(!format!("{credentials:?}").contains("hunter2"));
+    let other = yaml_node("version: 1\nproviders: { p: { protocol: openai, credentials: {} } }");
+    let faults = Config::load(&other, &|_| None).err().unwrap_or_default();
+    let belongs =
+        |fault: &ConfigFault| fault.to_string().contains("belongs to `protocol: bedrock`");
+    assert!(faults.iter().any(belongs), "{faults:?}");
+}
+
+#[test]
+fn absent_optional_credentials_block_and_an_absent_token_does_not() {
+    let absent = "{ env: NONE, optional: true }";
+    let keys = |key| format!("access_key_id: {key}, secret_access_key: {key}");
+    let loaded = bedrock(&format!("region: a, credentials: {{ {} }}", keys(absent))).unwrap();
+    let missing = loaded.config.providers[0].missing_key.clone().unwrap();
+    assert_eq!(
+        missing,
+        MissingKey { key: "credentials", reference: SecretRef::Env("NONE".into()) }
+    );
+    let there = keys("{ env: KEY }");
+    let members = format!("region: a, credentials: {{ {there}, session_token: {absent} }}");
+    let loaded = bedrock(&members).unwrap();
+    assert_eq!(loaded.config.providers[0].missing_key, None);
+    assert_eq!(loaded.config.providers[0].credentials.as_ref().unwrap().session_token, None);
 }

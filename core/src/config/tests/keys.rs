@@ -18,7 +18,7 @@ const EVERY_MAP: &str = "
 version: 1
 server: { admin_token: {}, timeouts: {}, tls: {}, admin_tls: {} }
 egress: { proxy: {} }
-providers: { N: { proxy: {}, api_key: {}, limits: {}, mock: {} } }
+providers: { N: { proxy: {}, api_key: {}, credentials: {}, limits: {}, mock: {} } }
 deployments:
   N: { limits: {}, counting: {}, price: {}, params: {}, supports: {}, timeouts: {}, retry: {}, breaker: {}, throttle: {}, probe: {} }
 groups:
@@ -85,6 +85,7 @@ const OF_HOSTS: &[&str] = &[
     "providers.N.base_url",
     "providers.N.api_key",
     "providers.N.api_version",
+    "providers.N.credentials",
     "providers.N.headers",
     "providers.N.proxy",
     "providers.N.ca",
