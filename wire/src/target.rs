@@ -1,11 +1,13 @@
 //! Where a request goes, and its head.
 
 use core::fmt;
+use std::borrow::Cow;
 
-use pointsman_core::Protocol;
+use pointsman_core::{Credentials, Protocol};
 
 use crate::header::Header;
 use crate::overlay::Overlay;
+use crate::provider::bedrock;
 
 /// One deployment as its provider knows it.
 #[derive(Clone, Copy)]
@@ -17,6 +19,10 @@ pub struct Target<'a> {
     pub base_url: Option<&'a str>,
     /// The key, for providers that want one.
     pub api_key: Option<&'a str>,
+    /// Keys that sign the request, where the protocol knows signatures; not used beside `api_key`.
+    pub credentials: Option<&'a Credentials>,
+    /// Amazon's name of the region, for Bedrock.
+    pub region: Option<&'a str>,
     /// The version of its interface, where the protocol has some.
     pub api_version: Option<&'a str>,
     /// More headers. One of the same name takes the place of ours.
@@ -38,6 +44,8 @@ impl Target<'_> {
             protocol,
             base_url: None,
             api_key: None,
+            credentials: None,
+            region: None,
             api_version: None,
             headers: &[],
             query: &[],
@@ -47,9 +55,15 @@ impl Target<'_> {
         }
     }
 
+    /// The base URL in force.
+    pub(crate) fn address(&self) -> Cow<'_, str> {
+        let default = || default_base_url(self.protocol, self.region);
+        self.base_url.map_or_else(default, Cow::Borrowed)
+    }
+
     /// Whether it is OpenAI's or Azure's own service, and not one that is like it.
     pub(crate) fn is_openai(&self) -> bool {
-        let base_url = self.base_url.unwrap_or(default_base_url(self.protocol));
+        let base_url = self.address();
         match self.protocol {
             Protocol::Openai => base_url.strip_prefix("https://").is_some_and(|rest| {
                 let host = rest.split(['/', ':', '?']).next().unwrap_or_default();
@@ -76,14 +90,15 @@ impl fmt::Debug for Target<'_> {
 }
 
 /// Where a provider listens if its configuration does not say; nothing for those of which everybody
-/// has an own one.
-pub const fn default_base_url(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Openai => "https://api.openai.com/v1",
-        Protocol::Anthropic => "https://api.anthropic.com/v1",
-        Protocol::Gemini => "https://generativelanguage.googleapis.com/v1beta",
-        Protocol::Azure | Protocol::Bedrock | Protocol::Mock => "",
-    }
+/// has an own one. Bedrock has one address for each region.
+pub fn default_base_url(protocol: Protocol, region: Option<&str>) -> Cow<'static, str> {
+    Cow::Borrowed(match (protocol, region) {
+        (Protocol::Openai, _) => "https://api.openai.com/v1",
+        (Protocol::Anthropic, _) => "https://api.anthropic.com/v1",
+        (Protocol::Gemini, _) => "https://generativelanguage.googleapis.com/v1beta",
+        (Protocol::Bedrock, Some(region)) => return Cow::Owned(bedrock::base_url(region)),
+        (Protocol::Azure | Protocol::Bedrock | Protocol::Mock, _) => "",
+    })
 }
 
 /// The head of a request to a provider. Hosts add what belongs to the connection (`host`,
@@ -123,8 +138,7 @@ impl RequestHead {
             // Whatever an operator adds may be a key under another name.
             headers.push(Header::secret(&name, value.clone()));
         }
-        let base_url = target.base_url.unwrap_or(default_base_url(target.protocol));
-        let mut url = join(base_url, path);
+        let mut url = join(&target.address(), path);
         for (name, value) in target.query {
             url.push(if url.contains('?') { '&' } else { '?' });
             url.push_str(&format!("{}={}", escape(name, ""), escape(value, "")));

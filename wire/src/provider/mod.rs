@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod azure;
+pub(crate) mod bedrock;
 mod gemini;
 pub(crate) mod openai;
 #[cfg(test)]
@@ -26,7 +27,8 @@ pub(crate) fn head(
         Dialect::Chat => openai_head(target, "/chat/completions", stream),
         Dialect::Responses => openai_head(target, "/responses", stream),
         Dialect::Messages => anthropic::head(target, "/messages", stream, client),
-        Dialect::Generate | Dialect::Converse => gemini::head(target, stream),
+        Dialect::Generate => gemini::head(target, stream),
+        Dialect::Converse => bedrock::head(target, stream),
     }
 }
 

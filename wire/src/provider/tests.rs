@@ -2,7 +2,7 @@
 
 use pointsman_core::Protocol;
 
-use super::{anthropic, azure, gemini, openai};
+use super::{anthropic, azure, bedrock, gemini, openai};
 use crate::header::ClientHeaders;
 use crate::target::{RequestHead, Target};
 
@@ -79,6 +79,26 @@ fn gemini_has_the_model_in_its_path() {
     assert_eq!(url("g 2", false), format!("{base}/models/g%202:generateContent"));
     assert_eq!(url("g", true), format!("{base}/models/g:streamGenerateContent?alt=sse"));
     assert_eq!(url("tunedModels/x", false), format!("{base}/tunedModels/x:generateContent"));
+}
+
+#[test]
+fn bedrock_has_the_model_in_its_path_and_an_address_in_each_region() {
+    let head = |model, region, base_url, stream| {
+        let target = Target { model, region: Some(region), ..target(Protocol::Bedrock, base_url) };
+        bedrock::head(&target, stream)
+    };
+    let whole = head("amazon.nova-pro-v1:0", "us-east-1", None, false);
+    let base = "https://bedrock-runtime.us-east-1.amazonaws.com";
+    assert_eq!(whole.url, format!("{base}/model/amazon.nova-pro-v1%3A0/converse"));
+    assert_eq!(header(&whole, "authorization"), Some("Bearer k"));
+    let arn = "arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-x-v1:0";
+    let stream = head(arn, "cn-north-1", None, true);
+    let base = "https://bedrock-runtime.cn-north-1.amazonaws.com.cn";
+    let escaped =
+        "arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fus.anthropic.claude-x-v1%3A0";
+    assert_eq!(stream.url, format!("{base}/model/{escaped}/converse-stream"));
+    assert_eq!(header(&stream, "accept"), Some("application/vnd.amazon.eventstream"));
+    assert_eq!(head("m", "a", Some("http://h/x"), false).url, "http://h/x/model/m/converse");
 }
 
 #[test]
