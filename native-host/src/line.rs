@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::uri::InvalidUri;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
-use pointsman_core::{ConfigFault, Protocol, ProviderConfig, Secret};
+use pointsman_core::{ConfigFault, Credentials, Protocol, ProviderConfig, Secret};
 use pointsman_wire::{RequestHead, Target, default_base_url};
 
 use crate::dial::{Connector, Exit};
@@ -20,6 +20,8 @@ pub(crate) struct Line {
     protocol: Protocol,
     base_url: String,
     api_key: Option<String>,
+    credentials: Option<Credentials>,
+    region: Option<String>,
     api_version: Option<String>,
     headers: Vec<(String, String)>,
     query: Vec<(String, String)>,
@@ -45,7 +47,8 @@ impl Line {
         before: Option<&Arc<Self>>,
     ) -> Result<Arc<Self>, ConfigFault> {
         let protocol = provider.protocol;
-        let base_url = provider.base_url.as_deref().unwrap_or(default_base_url(protocol));
+        let default = || default_base_url(protocol, provider.region.as_deref()).into_owned();
+        let base_url = provider.base_url.clone().unwrap_or_else(default);
         let fault = |key: &str, message: String| ConfigFault {
             path: format!("providers.{}.{key}", provider.name),
             message,
@@ -79,8 +82,10 @@ impl Line {
             route,
             exit,
             protocol,
-            base_url: base_url.to_owned(),
+            base_url,
             api_key: provider.api_key.as_ref().map(|key| key.expose().to_owned()),
+            credentials: provider.credentials.clone(),
+            region: provider.region.clone(),
             api_version: provider.api_version.clone(),
             headers: exposed(&provider.headers),
             query: exposed(&provider.query),
@@ -92,6 +97,8 @@ impl Line {
         Target {
             base_url: Some(&self.base_url),
             api_key: self.api_key.as_deref(),
+            credentials: self.credentials.as_ref(),
+            region: self.region.as_deref(),
             api_version: self.api_version.as_deref(),
             headers: &self.headers,
             query: &self.query,
@@ -108,14 +115,19 @@ impl Line {
         }
     }
 
-    /// Whether a text repeats the key, or a header or parameter that an operator gave.
+    /// Whether a text repeats a key, or a header or parameter that an operator gave.
     pub(crate) fn gives_away(&self, text: &[u8]) -> bool {
-        let given = self.headers.iter().chain(&self.query).map(|(_, value)| value);
-        let mut secrets = self.api_key.iter().chain(given).map(String::as_bytes);
+        let given = self.headers.iter().chain(&self.query).map(|(_, value)| value.as_str());
+        let keys = self.credentials.iter().flat_map(|keys| {
+            let token = keys.session_token.as_ref();
+            [Some(&keys.access_key_id), Some(&keys.secret_access_key), token].into_iter().flatten()
+        });
+        let keys = keys.map(|key| key.expose());
+        let mut secrets = self.api_key.as_deref().into_iter().chain(keys).chain(given);
         // Short ones, such as a version, are no secrets and stand in many a text.
         secrets.any(|secret| {
             secret.len() >= SHORTEST_SECRET
-                && text.windows(secret.len()).any(|window| window == secret)
+                && text.windows(secret.len()).any(|window| window == secret.as_bytes())
         })
     }
 }
@@ -175,12 +187,20 @@ mod tests {
             protocol: Protocol::Openai,
             base_url: String::new(),
             api_key: Some("sk-0123456789".into()),
+            credentials: Some(Credentials {
+                access_key_id: Secret::new("AKIDEXAMPLE0".into()),
+                secret_access_key: Secret::new("wJalrXUtnFEMI".into()),
+                session_token: Some(Secret::new("lent for a time".into())),
+            }),
+            region: None,
             api_version: None,
             query: Vec::new(),
             headers: vec![("x-team".into(), "another secret".into()), ("x-v".into(), "2".into())],
         };
         assert!(line.gives_away(br#"{"error":"wrong key sk-0123456789"}"#));
-        assert!(line.gives_away(b"another secret"));
+        for secret in ["another secret", "AKIDEXAMPLE0", "wJalrXUtnFEMI", "lent for a time"] {
+            assert!(line.gives_away(format!("no: {secret}").as_bytes()), "{secret}");
+        }
         assert!(!line.gives_away(b"2 of sk-01234567"));
     }
 }

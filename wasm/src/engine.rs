@@ -107,6 +107,8 @@ impl Engine {
             max_output: catalog.deployment(deployment).supports.output_tokens,
             base_url,
             api_key: api_key.map(|key| key.expose()),
+            credentials: provider.and_then(|provider| provider.credentials.as_ref()),
+            region: provider.and_then(|provider| provider.region.as_deref()),
             headers: &headers,
             query: &query,
             api_version: provider.and_then(|provider| provider.api_version.as_deref()),

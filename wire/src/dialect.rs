@@ -4,13 +4,14 @@ use core::time::Duration;
 
 use pointsman_core::{FailureKind, Protocol};
 
+use crate::converse::Fault;
 use crate::expected::Whole;
 use crate::json::{Broken, Json, Tree};
 use crate::neutral::{Answer, Refused, Request, Stamp, Untranslatable, WriteFor, Written};
 use crate::relay::Chunk;
 use crate::reply::ErrorText;
 use crate::target::Target;
-use crate::{chat, failure, generate, messages, responses};
+use crate::{chat, converse, failure, generate, messages, responses};
 
 /// What is spoken on one side of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +80,7 @@ impl Dialect {
             Self::Chat => chat::write_request(request, target),
             Self::Messages => messages::write_request(request, target),
             Self::Generate => generate::write_request(request, target),
+            Self::Converse => converse::write_request(request, target),
             _ => Err(self.unspoken()),
         }
     }
@@ -89,6 +91,7 @@ impl Dialect {
             Self::Chat => chat::read_answer(body),
             Self::Messages => messages::read_answer(body),
             Self::Generate => generate::read_answer(body),
+            Self::Converse => converse::read_answer(body),
             _ => None,
         }
     }
@@ -109,13 +112,13 @@ impl Dialect {
     }
 
     /// One event of a provider's stream.
-    pub(crate) fn judge(self, _name: &[u8], data: &[u8]) -> Result<Chunk, Broken> {
+    pub(crate) fn judge(self, name: &[u8], data: &[u8]) -> Result<Chunk, Broken> {
         match self {
             Self::Chat => chat::judge(data),
             Self::Responses => responses::judge(data),
             Self::Messages => messages::judge(data),
             Self::Generate => generate::judge(data),
-            _ => Err(Broken { at: 0, expected: "a protocol that is spoken" }),
+            Self::Converse => converse::judge(name, data),
         }
     }
 
@@ -125,7 +128,8 @@ impl Dialect {
             Self::Chat => return chat::judge_whole(body),
             Self::Responses => return responses::judge_whole(body),
             Self::Generate => return generate::judge_whole(body),
-            Self::Messages | Self::Converse => {}
+            Self::Converse => return converse::judge_whole(body),
+            Self::Messages => {}
         }
         let mut tree = Tree::default();
         let body = tree.parse(body)?;
@@ -139,12 +143,13 @@ impl Dialect {
         Ok(whole)
     }
 
-    /// What a provider's error body says.
-    pub(crate) fn classify(self, status: u16, body: &[u8]) -> Verdict {
+    /// What a provider's error body says; `fault` is what its headers call the error.
+    pub(crate) fn classify(self, status: u16, fault: Option<Fault>, body: &[u8]) -> Verdict {
         match self {
             Self::Messages => messages::classify(status, body),
             Self::Generate => generate::classify(status, body),
-            Self::Chat | Self::Responses | Self::Converse => failure::classify(status, body),
+            Self::Converse => converse::classify(status, fault, body),
+            Self::Chat | Self::Responses => failure::classify(status, body),
         }
     }
 

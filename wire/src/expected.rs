@@ -123,7 +123,7 @@ impl Expected {
 
     /// The failure that an answer with this status and body is.
     pub fn failure(&self, status: u16, headers: &AnswerHeaders, body: &[u8]) -> Failure {
-        failure(self.provider.classify(status, body), headers)
+        failure(self.provider.classify(status, headers.fault, body), headers)
     }
 
     /// What the provider itself says about a bad request: its body if the client's library can read
@@ -241,7 +241,7 @@ mod tests {
     fn a_failure_carries_what_the_headers_say() {
         let retry_after = Some(core::time::Duration::from_secs(2));
         let quota = Some(QuotaFacts { requests_left: Some(0), ..QuotaFacts::default() });
-        let headers = AnswerHeaders { retry_after, quota, event_stream: false };
+        let headers = AnswerHeaders { retry_after, quota, ..AnswerHeaders::default() };
         let failure = CHAT.whole(429, &headers, b"").unwrap_err();
         let kind = FailureKind::RateLimited;
         assert_eq!(failure, Failure { kind, retry_after, status: Some(429), quota });

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use pointsman_core::{QuotaFacts, Timestamp};
 
+use crate::converse::Fault;
 use crate::duration::{date_time, go_duration, http_date, seconds};
 
 /// A header to send. A secret one does not show its value.
@@ -89,8 +90,10 @@ pub struct AnswerHeaders {
     pub retry_after: Option<Duration>,
     /// What is left of its limits.
     pub quota: Option<QuotaFacts>,
-    /// Whether the body is a stream of server-sent events.
+    /// Whether the body is a stream of events.
     pub event_stream: bool,
+    /// What Amazon calls the error that the answer is.
+    pub(crate) fault: Option<Fault>,
 }
 
 /// The longest time a provider may send us away for.
@@ -110,6 +113,7 @@ impl AnswerHeaders {
             retry_after: raw.retry_after_ms.or(raw.retry_after),
             quota: raw.quota(),
             event_stream: raw.event_stream,
+            fault: raw.fault,
         }
     }
 }
@@ -124,6 +128,7 @@ struct Raw {
     input: Window,
     output: Window,
     event_stream: bool,
+    fault: Option<Fault>,
 }
 
 /// One of the provider's limits.
@@ -154,6 +159,7 @@ impl Raw {
                 let media_type = value.split(';').next().unwrap_or_default().trim();
                 self.event_stream = STREAMS.iter().any(|one| media_type.eq_ignore_ascii_case(one));
             }
+            "x-amzn-errortype" => self.fault = Fault::named(value),
             name => {
                 if let Some((window, remaining)) = self.window(name) {
                     if remaining {

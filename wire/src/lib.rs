@@ -18,10 +18,12 @@
 
 mod asked;
 mod chat;
+mod converse;
 mod dialect;
 mod duration;
 mod endpoint;
 mod escapes;
+mod event_stream;
 mod expected;
 mod failure;
 mod fault;

@@ -109,7 +109,7 @@ impl Question {
         body: &[u8],
         target: &Target<'_>,
         stamp: Stamp,
-        _now: Timestamp,
+        now: Timestamp,
     ) -> Result<Prepared, Refused> {
         let client = self.dialect();
         let pass = match &self.endpoint {
@@ -137,10 +137,16 @@ impl Question {
             sent = Spliced::whole(changed);
         }
         let same = (client == provider).then_some(&self.headers);
-        let head = match pass {
+        let mut head = match pass {
             Some(pass) => provider::pass_head(pass, target, stream, &self.headers),
             None => provider::head(provider, target, stream, same),
         };
+        if provider == Dialect::Converse {
+            provider::bedrock::sign(&mut head, target, &sent.to_vec(body), now).map_err(|_| {
+                let why = "makes an address that cannot be signed";
+                Untranslatable { path: "model".into(), why }
+            })?;
+        }
         let list = matches!(self.endpoint, Endpoint::Generate { stream: Streaming::List, .. });
         let pass = pass.map(|pass| pass.form);
         let expected = Expected { client, provider, choices, usage_asked, stamp, list, pass };

@@ -12,7 +12,6 @@ use super::fault::{Faults, shown};
 use super::group::GroupConfig;
 use super::known::{Known, Table};
 use super::names::Names;
-use super::not_built;
 use super::policy::{Affinity, PolicyConfig};
 use super::provider::{MissingKey, ProviderConfig, SCRIPTED_PROVIDER};
 use super::rules;
@@ -267,9 +266,6 @@ impl Builder<'_> {
 
 /// Why a provider's deployments cannot be called, if so.
 fn blocked(provider: &ProviderConfig) -> Option<String> {
-    if !not_built::speaks(provider.protocol) {
-        return Some(format!("protocol `{}` is not built yet", provider.protocol.name()));
-    }
     provider.missing_key.as_ref().map(|MissingKey { key, reference }| match reference {
         SecretRef::Env(name) => format!("no {key}: set {}", shown(name)),
         SecretRef::File(path) => format!("no {key}: `{}` cannot be read or is empty", shown(path)),

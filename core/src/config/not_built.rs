@@ -4,7 +4,6 @@
 //! Such a key is read and checked like any other, and then reported with its path. A key that would
 //! restrict or store something is marked: who relies on it must not be served without it.
 
-use super::provider::Protocol;
 use super::reader::Value;
 use crate::node::Node;
 
@@ -24,20 +23,9 @@ pub struct NotBuilt {
 struct Line(&'static str, bool, &'static str, fn(&Node) -> bool);
 
 const LIST: &[Line] = &[
-    Line("providers.*.protocol", false, "its deployments are blocked", |node| {
-        text(node).is_some_and(|word| !PROTOCOLS.contains(&word))
-    }),
     Line("groups.*.commit", false, "`first_content` is used", other_commit),
     Line("policy.commit", false, "`first_content` is used", other_commit),
 ];
-
-/// The protocols that hosts speak.
-const PROTOCOLS: [&str; 5] = ["openai", "azure", "anthropic", "gemini", "mock"];
-
-/// Whether hosts speak this protocol.
-pub(crate) fn speaks(protocol: Protocol) -> bool {
-    PROTOCOLS.contains(&protocol.name())
-}
 
 /// Everything in a valid document that is not built, in the order of [`LIST`].
 pub(crate) fn not_built(document: &Value<'_>) -> Vec<NotBuilt> {

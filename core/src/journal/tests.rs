@@ -214,7 +214,7 @@ fn a_document_keeps_no_secret_and_builds_the_same_catalog() {
     }
     let again = document::load(&catalog.document).unwrap();
     assert_eq!(again, catalog);
-    for (name, blocked) in [("d", false), ("e", true), ("g", true)] {
+    for (name, blocked) in [("d", false), ("e", true), ("f", false), ("g", true)] {
         let id = again.deployment_named(name).unwrap();
         assert_eq!(again.deployment(id).blocked.is_some(), blocked, "{name}: its key is as it was");
     }

@@ -2,6 +2,7 @@
 //!
 //! What is lost is named as OpenAI's chat completions name it, which is what most clients speak.
 
+use super::draw::draw;
 use super::model::{Claude, Samples};
 use super::write_content::{is_said, write_cache, write_part, write_text};
 use super::write_thinking::{Mode, Plan, room};
@@ -12,7 +13,7 @@ use crate::neutral::{
 };
 
 /// The protocol demands a limit; this is for when nobody has one.
-const MAX_OUTPUT: u64 = 4_096;
+pub(crate) const MAX_OUTPUT: u64 = 4_096;
 
 /// Writes the body of a `POST /v1/messages` for `anthropic-version: 2023-06-01`.
 ///
@@ -210,29 +211,12 @@ impl<'r, 'a> Writer<'r, 'a> {
 
     /// How the next token is drawn. A model that thinks draws as it likes.
     fn draw(&mut self, o: &mut Object<'_>) {
-        let sampling = self.request.sampling;
         let takes = if self.plan.thinks() { Samples::None } else { self.model.samples() };
-        let temperature = sampling.temperature.filter(|_| takes != Samples::None);
-        let alone = takes == Samples::One && temperature.is_some();
-        let top_p = sampling.top_p.filter(|_| takes != Samples::None && !alone);
-        let top_k = sampling.top_k.filter(|_| takes != Samples::None);
-        let (temperature, clamped) = match temperature {
-            Some(given) if given.parse::<f64>().is_ok_and(|value| value > 1.0) => (Some("1"), true),
-            given => (given, false),
-        };
-        for (path, given, written) in [
-            ("temperature", sampling.temperature, temperature),
-            ("top_p", sampling.top_p, top_p),
-            ("top_k", sampling.top_k, top_k),
-        ] {
-            o.some_raw(path, written);
-            if given.is_some() && written.is_none() {
-                self.lose(path);
-            }
-        }
-        if clamped {
-            self.lose("temperature");
-        }
+        let drawn = draw(self.request.sampling, takes);
+        o.some_raw("temperature", drawn.temperature);
+        o.some_raw("top_p", drawn.top_p);
+        o.some_raw("top_k", drawn.top_k);
+        drawn.lost.iter().for_each(|path| self.lose(path));
     }
 
     fn thinking(&mut self, o: &mut Object<'_>) {

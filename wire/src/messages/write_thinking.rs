@@ -8,19 +8,19 @@ const LEAST_BUDGET: u64 = 1_024;
 
 /// What is to be written of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// The member `thinking`.
-    pub(super) mode: Option<Mode>,
+    pub(crate) mode: Option<Mode>,
     /// The member `output_config.effort`.
-    pub(super) effort: Option<&'static str>,
+    pub(crate) effort: Option<&'static str>,
     /// Whether thoughts are shown.
-    pub(super) shown: Option<bool>,
+    pub(crate) shown: Option<bool>,
     /// Whether what was asked for has no place.
-    pub(super) lost: bool,
+    pub(crate) lost: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     Disabled,
     Adaptive,
     /// With so many tokens.
@@ -29,7 +29,7 @@ pub(super) enum Mode {
 
 impl Plan {
     /// `max_output` is the most tokens of output, thoughts included.
-    pub(super) fn of(request: &Request<'_>, model: Claude, max_output: u64) -> Self {
+    pub(crate) fn of(request: &Request<'_>, model: Claude, max_output: u64) -> Self {
         let Some(asked) = request.thinking else { return Self::default() };
         if effort_of(asked) == Some(Effort::None) {
             let mode = model.thinks_unasked().then_some(Mode::Disabled);
@@ -55,13 +55,13 @@ impl Plan {
     }
 
     /// Whether the model will think.
-    pub(super) fn thinks(self) -> bool {
+    pub(crate) fn thinks(self) -> bool {
         matches!(self.mode, Some(Mode::Adaptive | Mode::Enabled(_)))
     }
 }
 
 /// How many tokens a request that names no limit needs for its thoughts alone.
-pub(super) fn room(thinking: Option<Thinking>) -> u64 {
+pub(crate) fn room(thinking: Option<Thinking>) -> u64 {
     thinking.map_or(0, wanted)
 }
 

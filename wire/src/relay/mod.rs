@@ -5,6 +5,7 @@
 //! answer; and the frame with the usage we asked for in the client's place.
 
 mod chunk;
+mod feed;
 mod list;
 #[cfg(test)]
 mod tests;
@@ -14,11 +15,14 @@ use pointsman_core::{Failure, FailureKind, Usage};
 
 pub(crate) use chunk::Chunk;
 use chunk::most;
+use feed::Feed;
 use list::List;
 pub(crate) use translator::Translator;
 
+use crate::converse::Fault;
 use crate::dialect::{Dialect, Verdict};
-use crate::sse::{Cut, Event, Frames};
+use crate::event_stream::Message;
+use crate::sse::Event;
 use crate::tokens::Estimate;
 
 /// A stream that says this much without a word of content never will.
@@ -41,7 +45,7 @@ pub struct Progress {
 /// Relays the stream of one attempt.
 #[derive(Debug)]
 pub struct Relay {
-    frames: Frames,
+    feed: Feed,
     reading: Reading,
 }
 
@@ -65,7 +69,7 @@ impl Relay {
             usage: None,
             output: Estimate::default(),
         };
-        Self { frames: Frames::new(), reading }
+        Self { feed: Feed::of(dialect), reading }
     }
 
     /// The same, for a client that speaks something else.
@@ -85,19 +89,7 @@ impl Relay {
     /// Takes the next bytes, cut anywhere, and appends to `out` what may go on to the client.
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) -> Progress {
         let before = self.reading.mark();
-        let mut rest = chunk;
-        if let Some(feed) = self.frames.late_feed(&mut rest) {
-            self.reading.late_feed(feed, out);
-        }
-        while !self.reading.phase.is_over() {
-            let Ok(Cut { frame, taken }) = self.frames.next(rest) else {
-                self.reading.fail(SERVER);
-                break;
-            };
-            let Some(frame) = frame else { break };
-            self.reading.frame(frame, out);
-            rest = rest.get(taken..).unwrap_or_default();
-        }
+        self.feed.push(chunk, &mut self.reading, out);
         self.reading.progress(before)
     }
 
@@ -107,9 +99,7 @@ impl Relay {
     pub fn end(&mut self, out: &mut Vec<u8>) -> Progress {
         let before = self.reading.mark();
         if !self.reading.phase.is_over() {
-            let mut last = self.frames.take_partial();
-            last.extend_from_slice(b"\n\n");
-            self.reading.last_frame(&last, out);
+            self.feed.end(&mut self.reading, out);
         }
         if !self.reading.phase.is_over() {
             if self.reading.is_complete() {
@@ -207,13 +197,34 @@ impl Reading {
         // Taken out for the time being, so that the event may borrow it beside `self`.
         let mut scratch = core::mem::take(&mut self.scratch);
         let event = Event::read(text, &mut scratch);
-        let mut fate = self.judge(&event);
+        self.event(&event, frame, out);
+        self.scratch = scratch;
+    }
+
+    /// A message of Amazon's event stream. No client reads those, so none goes on as it came.
+    fn message(&mut self, message: &[u8], out: &mut Vec<u8>) {
+        let Ok(Message { failed, name, payload }) = Message::read(message) else {
+            return self.fail(SERVER);
+        };
+        if self.phase == Phase::Start {
+            self.phase = Phase::Waiting;
+        }
+        if failed {
+            let verdict = self.dialect.classify(200, Fault::named(name), payload);
+            return self.fail(verdict);
+        }
+        self.event(&Event { name: name.as_bytes(), data: Some(payload) }, &[], out);
+    }
+
+    /// An event, and the frame that it came in.
+    fn event(&mut self, event: &Event<'_>, frame: &[u8], out: &mut Vec<u8>) {
+        let mut fate = self.judge(event);
         let mut said = core::mem::take(&mut self.said);
         said.clear();
         let translated = self.translator.is_some();
         if let Some(translator) = &mut self.translator
             && !matches!(fate, Fate::Fail(_))
-            && !translate(translator, &event, &mut said)
+            && !translate(translator, event, &mut said)
         {
             fate = Fate::Fail(SERVER);
         }
@@ -224,7 +235,7 @@ impl Reading {
             shown = &items;
         }
         self.apply(fate, shown, out);
-        (self.scratch, self.said) = (scratch, said);
+        self.said = said;
     }
 
     /// All has come but the end.
@@ -260,13 +271,13 @@ impl Reading {
             return Fate::Forward;
         };
         if event.name == b"error" {
-            return Fate::Fail(self.dialect.classify(200, data));
+            return Fate::Fail(self.dialect.classify(200, None, data));
         }
         let Ok(chunk) = self.dialect.judge(event.name, data) else {
             return Fate::Fail(SERVER);
         };
         if chunk.error || (chunk.blocked && self.phase == Phase::Waiting) {
-            return Fate::Fail(self.dialect.classify(200, data));
+            return Fate::Fail(self.dialect.classify(200, None, data));
         }
         self.finished |= chunk.finished;
         self.output.add(chunk.output);

@@ -3,7 +3,7 @@
 use crate::dialect::Dialect;
 use crate::json::Tree;
 use crate::neutral::{Event, Malformed, Stamp};
-use crate::{chat, generate, messages, responses};
+use crate::{chat, converse, generate, messages, responses};
 
 /// Reads one protocol and writes another.
 #[derive(Debug)]
@@ -18,6 +18,7 @@ enum Reader {
     Chat(chat::EventReader),
     Messages(messages::EventReader),
     Generate(generate::EventReader),
+    Converse(converse::EventReader),
     Nobody,
 }
 
@@ -36,6 +37,7 @@ impl Translator {
             Dialect::Chat => Reader::Chat(chat::EventReader::default()),
             Dialect::Messages => Reader::Messages(messages::EventReader::default()),
             Dialect::Generate => Reader::Generate(generate::EventReader::default()),
+            Dialect::Converse => Reader::Converse(converse::EventReader::default()),
             _ => Reader::Nobody,
         };
         let writer = match client {
@@ -64,6 +66,7 @@ impl Translator {
             Reader::Chat(reader) => reader.read(name, data, &mut each),
             Reader::Messages(reader) => reader.read(name, data, &mut each),
             Reader::Generate(reader) => reader.read(name, data, &mut each),
+            Reader::Converse(reader) => reader.read(name, data, &mut each),
             Reader::Nobody => Err(Malformed),
         }
     }
@@ -76,6 +79,7 @@ impl Translator {
             Reader::Chat(reader) => reader.end(&mut each),
             Reader::Messages(reader) => reader.end(&mut each),
             Reader::Generate(reader) => reader.end(&mut each),
+            Reader::Converse(reader) => reader.end(&mut each),
             Reader::Nobody => {}
         }
     }

@@ -1,7 +1,7 @@
 //! Faulty documents: every fault, its place and what was probably meant.
 
 use super::{EXAMPLE, load, load_more};
-use crate::config::{Config, ConfigFault, Loaded, MissingKey, SecretRef, yaml_node};
+use crate::config::{Config, ConfigFault, Loaded, SecretRef, yaml_node};
 use crate::id::DeploymentId;
 
 #[test]
@@ -249,14 +249,11 @@ fn absent_optional_credentials_block_and_an_absent_token_does_not() {
     let absent = "{ env: NONE, optional: true }";
     let keys = |key| format!("access_key_id: {key}, secret_access_key: {key}");
     let loaded = bedrock(&format!("region: a, credentials: {{ {} }}", keys(absent))).unwrap();
-    let missing = loaded.config.providers[0].missing_key.clone().unwrap();
-    assert_eq!(
-        missing,
-        MissingKey { key: "credentials", reference: SecretRef::Env("NONE".into()) }
-    );
+    let deployment = loaded.catalog.deployment(DeploymentId(0));
+    assert_eq!(deployment.blocked.as_deref(), Some("no credentials: set NONE"));
     let there = keys("{ env: KEY }");
     let members = format!("region: a, credentials: {{ {there}, session_token: {absent} }}");
     let loaded = bedrock(&members).unwrap();
-    assert_eq!(loaded.config.providers[0].missing_key, None);
+    assert_eq!(loaded.catalog.deployment(DeploymentId(0)).blocked, None);
     assert_eq!(loaded.config.providers[0].credentials.as_ref().unwrap().session_token, None);
 }

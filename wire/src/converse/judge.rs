@@ -1,0 +1,147 @@
+//! What a piece of a streamed answer, or a whole one, amounts to.
+
+use super::finish::is_filtered;
+use super::read_answer::read_answer;
+use super::usage::read_usage;
+use crate::expected::Whole;
+use crate::json::{Broken, Json, Kind, Skimmer};
+use crate::relay::Chunk;
+
+/// Reads one event, which its `name` says the kind of. The protocol has no terminal event: the last
+/// one, `metadata`, has the usage.
+pub(crate) fn judge(name: &[u8], data: &[u8]) -> Result<Chunk, Broken> {
+    let mut chunk = Chunk::default();
+    let mut json = Skimmer::new(data);
+    if json.kind()? != Kind::Object {
+        return json.broken("an object");
+    }
+    match name {
+        b"metadata" => {
+            chunk.usage = read_usage(Json::parse(data)?.get("usage"));
+            return Ok(chunk);
+        }
+        b"messageStop" => {
+            let json = Json::parse(data)?;
+            let reason = json.get("stopReason").and_then(Json::text);
+            chunk.finished = u128::from(reason.is_some());
+            chunk.blocked = reason.is_some_and(is_filtered);
+            chunk.content = reason.is_some() && !chunk.blocked;
+            return Ok(chunk);
+        }
+        _ => {}
+    }
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        match (&*key.decode(), json.kind()?) {
+            ("start" | "delta", Kind::Object) => block(&mut json, &mut chunk)?,
+            _ => _ = json.skip()?,
+        }
+    }
+    json.end()?;
+    Ok(chunk)
+}
+
+/// A block that begins, or a piece of one: an object with one member, which says what it is.
+fn block(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        match (&*key.decode(), json.kind()?) {
+            // Where a text comes from is no part of it.
+            ("toolUseId" | "type" | "signature" | "citation" | "format", _) => _ = json.skip()?,
+            ("toolUse" | "reasoningContent" | "image" | "source", Kind::Object) => {
+                block(json, chunk)?;
+            }
+            ("redactedContent" | "bytes", _) => {
+                json.walk(&mut |text| chunk.content |= !text.is_empty())?;
+            }
+            _ => {
+                json.walk(&mut |text| {
+                    chunk.content |= !text.is_empty();
+                    chunk.output.add_string(text);
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads a whole answer. One that a filter has left nothing of is an error.
+pub(crate) fn judge_whole(body: &[u8]) -> Result<Whole, Broken> {
+    let json = Json::parse(body)?;
+    let mut whole = Whole::default();
+    if let Some(answer) = read_answer(&json) {
+        let reason = json.get("stopReason").and_then(Json::text);
+        let empty = answer.choices.iter().all(|choice| choice.parts.is_empty());
+        whole.error = empty && reason.is_some_and(is_filtered);
+        whole.answered = true;
+        whole.usage = answer.usage;
+        answer.each_text(&mut |text| whole.output.add_text(text));
+    }
+    Ok(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk(name: &str, data: &str) -> Chunk {
+        judge(name.as_bytes(), data.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn content_is_whatever_the_user_waits_for() {
+        for (name, data, content) in [
+            ("messageStart", r#"{"role":"assistant"}"#, false),
+            ("contentBlockStart", r#"{"start":{},"contentBlockIndex":0}"#, false),
+            (
+                "contentBlockStart",
+                r#"{"start":{"toolUse":{"toolUseId":"t","name":"f"}},"contentBlockIndex":0}"#,
+                true,
+            ),
+            ("contentBlockDelta", r#"{"delta":{"text":""},"contentBlockIndex":0}"#, false),
+            ("contentBlockDelta", r#"{"delta":{"text":"x"},"p":"abc"}"#, true),
+            ("contentBlockDelta", r#"{"delta":{"reasoningContent":{"text":"hm"}}}"#, true),
+            ("contentBlockDelta", r#"{"delta":{"reasoningContent":{"signature":"x"}}}"#, false),
+            (
+                "contentBlockDelta",
+                r#"{"delta":{"reasoningContent":{"redactedContent":"eA=="}}}"#,
+                true,
+            ),
+            ("contentBlockDelta", r#"{"delta":{"toolUse":{"input":""}}}"#, false),
+            ("contentBlockDelta", r#"{"delta":{"toolUse":{"input":"{"}}}"#, true),
+            ("contentBlockDelta", r#"{"delta":{"citation":{"title":"x"}}}"#, false),
+            ("contentBlockStop", r#"{"contentBlockIndex":0}"#, false),
+            ("messageStop", r#"{"stopReason":"end_turn"}"#, true),
+            ("messageStop", r#"{}"#, false),
+            ("somethingNew", r#"{"text":"x"}"#, false),
+        ] {
+            assert_eq!(chunk(name, data).content, content, "{name} {data}");
+        }
+    }
+
+    #[test]
+    fn ends_and_usage_are_seen() {
+        assert_eq!(chunk("messageStop", r#"{"stopReason":"tool_use"}"#).finished, 1);
+        let filtered = chunk("messageStop", r#"{"stopReason":"guardrail_intervened"}"#);
+        assert!(filtered.blocked && !filtered.content && filtered.finished == 1);
+        let end = chunk("metadata", r#"{"usage":{"inputTokens":3,"outputTokens":2}}"#);
+        assert_eq!((end.usage.unwrap().input, end.content, end.finished), (3, false, 0));
+        assert!(judge(b"messageStop", b"[]").is_err() && judge(b"x", b"{} 1").is_err());
+    }
+
+    #[test]
+    fn a_whole_answer_is_one_or_none() {
+        let whole = |body: &str| judge_whole(body.as_bytes()).unwrap();
+        let answer = |content: &str, reason: &str| {
+            whole(&format!(
+                r#"{{"output":{{"message":{{"role":"assistant","content":[{content}]}}}},
+                "stopReason":"{reason}","usage":{{"inputTokens":3,"outputTokens":2}}}}"#
+            ))
+        };
+        let said = answer(r#"{"text":"Hello"}"#, "end_turn");
+        assert!(said.answered && !said.error && said.usage.unwrap().output == 2);
+        assert!(answer("", "content_filtered").error);
+        assert!(!answer(r#"{"text":"Sorry."}"#, "guardrail_intervened").error);
+        assert!(!whole(r#"{"message":"x"}"#).answered);
+    }
+}

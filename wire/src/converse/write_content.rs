@@ -1,0 +1,225 @@
+//! Parts of turns, written as content blocks.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use super::media::{format_of, member_of};
+use super::model::Model;
+use crate::json::{Json, List, Object};
+use crate::neutral::{Cache, Media, Part, Source, Untranslatable};
+
+/// The longest id of a call.
+const MAX_ID: usize = 64;
+/// The longest name of a document, with room for a number behind it.
+const MAX_NAME: usize = 180;
+
+/// Whether the protocol takes the part at all: it has no empty texts, and no thoughts without proof
+/// of whose they are.
+pub(super) fn is_said(part: &Part<'_>) -> bool {
+    match part {
+        Part::Text { text, .. } | Part::Refusal(text) => !text.is_empty(),
+        Part::Reasoning { signature, redacted, .. } => signature.is_some() || redacted.is_some(),
+        Part::Media { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => true,
+    }
+}
+
+/// Writes the parts of one request.
+pub(super) struct PartWriter {
+    pub(super) model: Model,
+    pub(super) lost: Vec<String>,
+    /// The names of documents so far, of which no two may be the same.
+    names: BTreeSet<String>,
+}
+
+impl PartWriter {
+    pub(super) fn new(model: Model, lost: Vec<String>) -> Self {
+        Self { model, lost, names: BTreeSet::new() }
+    }
+
+    /// Writes a part of a request that [`is_said`]; `path` is where it stands.
+    pub(super) fn write(
+        &mut self,
+        list: &mut List<'_>,
+        part: &Part<'_>,
+        path: &str,
+    ) -> Result<(), Untranslatable> {
+        let cache = match part {
+            Part::Text { text, citations, cache } => {
+                self.lose(!citations.is_empty(), path, "citations");
+                list.object(|o| o.text("text", text));
+                *cache
+            }
+            Part::Refusal(text) => {
+                list.object(|o| o.text("text", text));
+                None
+            }
+            Part::Media { media, name, detail, cache, .. } => {
+                self.lose(detail.is_some_and(|detail| detail != "auto"), path, "detail");
+                self.lose(name.is_some() && *media != Media::File, path, "name");
+                list.object(|o| self.media(o, part, path))?;
+                *cache
+            }
+            Part::Reasoning { text, signature, redacted } => {
+                list.object(|o| write_reasoning(o, text, *signature, *redacted));
+                None
+            }
+            Part::ToolCall { id, name, arguments, cache, .. } => {
+                list.object(|o| o.object("toolUse", |o| write_call(o, id, name, arguments)));
+                *cache
+            }
+            Part::ToolResult { cache, .. } => {
+                list.object(|o| self.result(o, part, path))?;
+                *cache
+            }
+        };
+        self.cache(list, cache, path);
+        Ok(())
+    }
+
+    /// A place in the conversation to cache up to is a block of its own here.
+    pub(super) fn cache(&mut self, list: &mut List<'_>, cache: Option<Cache<'_>>, path: &str) {
+        let Some(Cache { ttl }) = cache else { return };
+        if !self.model.caches() {
+            return self.lose(true, path, "cache_control");
+        }
+        let kept = ttl.filter(|_| self.model.caches_tools());
+        self.lose(ttl.is_some() && kept.is_none(), path, "cache_control.ttl");
+        list.object(|o| write_cache_point(o, kept));
+    }
+
+    fn lose(&mut self, lost: bool, path: &str, member: &str) {
+        if lost {
+            self.lost.push(format!("{path}.{member}"));
+        }
+    }
+
+    fn result(
+        &mut self,
+        o: &mut Object<'_>,
+        part: &Part<'_>,
+        path: &str,
+    ) -> Result<(), Untranslatable> {
+        let Part::ToolResult { id, content, failed, .. } = part else { return Ok(()) };
+        o.object("toolResult", |o| {
+            o.text("toolUseId", &legal_id(id));
+            o.list("content", |list| {
+                for (at, part) in content.iter().enumerate().filter(|(_, part)| is_said(part)) {
+                    let path = format!("{path}.content[{at}]");
+                    if matches!(part, Part::Media { media: Media::Audio, .. }) {
+                        let why = "is audio, which Bedrock's protocol does not take from a tool";
+                        return Err(Untranslatable { path, why });
+                    }
+                    self.write(list, part, &path)?;
+                }
+                Ok(())
+            })?;
+            o.text("status", if *failed { "error" } else { "success" });
+            Ok(())
+        })
+    }
+
+    fn media(
+        &mut self,
+        o: &mut Object<'_>,
+        part: &Part<'_>,
+        path: &str,
+    ) -> Result<(), Untranslatable> {
+        let Part::Media { media, source, mime, name, .. } = part else { return Ok(()) };
+        let refuse = |why| Err(Untranslatable { path: path.to_owned(), why });
+        let mime = match *source {
+            Source::Text(_) => Some("text/plain"),
+            _ => *mime,
+        };
+        let Some(format) = format_of(*media, mime) else {
+            return refuse("is of a type that Bedrock's protocol does not take");
+        };
+        let (member, text) = match *source {
+            Source::Base64(data) => ("bytes", data),
+            Source::Text(text) => ("text", text),
+            Source::Url(url) if url.starts_with("s3://") => ("s3Location", url),
+            Source::Url(_) => {
+                return refuse("lies at an address, from which Bedrock fetches nothing");
+            }
+            Source::Uploaded(_) => return refuse("is a file that lies at another provider"),
+        };
+        o.object(member_of(*media), |o| {
+            o.text("format", format);
+            if *media == Media::File {
+                o.text("name", &self.document(*name));
+            }
+            o.object("source", |o| match member {
+                "s3Location" => o.object(member, |o| o.text("uri", text)),
+                _ => o.text(member, text),
+            });
+        });
+        Ok(())
+    }
+
+    /// A name for a document, which must have one, of few kinds of characters, and alone.
+    fn document(&mut self, given: Option<&str>) -> String {
+        let given = given.unwrap_or_default();
+        let legal =
+            |c: char| if c.is_ascii_alphanumeric() || "-()[]".contains(c) { c } else { ' ' };
+        let words: String = given.chars().map(legal).take(MAX_NAME).collect();
+        let mut name = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        if name.is_empty() {
+            name.push_str("document");
+        }
+        let mut number = 1;
+        let plain = name.clone();
+        while !self.names.insert(name.clone()) {
+            number += 1;
+            name = format!("{plain} {number}");
+        }
+        name
+    }
+}
+
+/// The members of a block that is a place to cache up to.
+pub(super) fn write_cache_point(o: &mut Object<'_>, ttl: Option<&str>) {
+    o.object("cachePoint", |o| {
+        o.text("type", "default");
+        o.some_text("ttl", ttl);
+    });
+}
+
+fn write_reasoning(
+    o: &mut Object<'_>,
+    text: &str,
+    signature: Option<&str>,
+    redacted: Option<&str>,
+) {
+    o.object("reasoningContent", |o| match redacted {
+        Some(data) => o.text("redactedContent", data),
+        None => o.object("reasoningText", |o| {
+            o.text("text", text);
+            o.some_text("signature", signature);
+        }),
+    });
+}
+
+fn write_call(o: &mut Object<'_>, id: &str, name: &str, arguments: &str) {
+    o.text("toolUseId", &legal_id(id));
+    o.text("name", name);
+    if arguments.trim().is_empty() {
+        o.raw("input", "{}");
+    } else if Json::parse(arguments.as_bytes()).is_ok_and(|json| json.members().is_some()) {
+        o.raw("input", arguments);
+    } else {
+        // Arguments that were cut or never were an object.
+        o.object("input", |o| o.text("INVALID_JSON", arguments));
+    }
+}
+
+/// Ids are letters, digits and `_.:-` here, and not long; others are made so, a call's and its
+/// result's alike. Of a long one its end tells it from others.
+fn legal_id(id: &str) -> Cow<'_, str> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || "_.:-".contains(c);
+    if id.chars().all(legal) && (1..=MAX_ID).contains(&id.len()) {
+        return Cow::Borrowed(id);
+    }
+    let mut end: Vec<char> = id.chars().rev().take(MAX_ID).collect();
+    end.reverse();
+    let made: String = end.into_iter().map(|c| if legal(c) { c } else { '_' }).collect();
+    Cow::Owned(if made.is_empty() { "_".to_owned() } else { made })
+}
