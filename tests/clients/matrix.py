@@ -125,7 +125,7 @@ COMMON = {"role", "type", "text"}
 def differences(base, got, path):
     if base == got:
         return
-    if isinstance(got, dict):
+    if isinstance(got, dict) and got:
         base = base if isinstance(base, dict) else {}
         named = [name for name in got if name not in COMMON]
         named = named or [name for name in ("text", "type") if name in got][:1]

@@ -29,7 +29,7 @@ impl<'r, 'a> Fields<'r, 'a> {
             }
         } else {
             let asked = request.thinking.filter(|thinking| !is_off(*thinking));
-            fields.plan.effort = asked.filter(|_| model == Model::Unknown).map(effort_word);
+            fields.plan.effort = asked.filter(|_| model == Model::Unknown).and_then(effort_word);
             fields.plan.lost =
                 asked.is_some() && fields.plan.effort.is_none() && fields.effort().is_none();
         }
@@ -156,14 +156,14 @@ fn is_off(thinking: Thinking) -> bool {
 }
 
 /// How hard a model is to think that is told so in the protocol's own words.
-fn effort_word(thinking: Thinking) -> &'static str {
-    let effort = thinking.effort.or(thinking.budget.map(Effort::of_budget));
-    match effort.unwrap_or(Effort::Medium) {
+fn effort_word(thinking: Thinking) -> Option<&'static str> {
+    let effort = thinking.effort.or(thinking.budget.map(Effort::of_budget))?;
+    Some(match effort {
         Effort::None | Effort::Minimal | Effort::Low => "low",
         Effort::Medium => "medium",
         Effort::High => "high",
         Effort::Highest => "max",
-    }
+    })
 }
 
 fn write_mode(o: &mut Object<'_>, mode: Mode, shown: Option<bool>) {
