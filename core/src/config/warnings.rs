@@ -6,6 +6,7 @@ use super::document::Config;
 use super::fault::shown;
 use super::group::{GroupConfig, override_strategy};
 use super::idle;
+use super::provider::{Protocol, ProviderConfig};
 use crate::catalog::{Catalog, Group, Strategy};
 use crate::id::ProviderId;
 use crate::route_rules::Rule;
@@ -17,7 +18,7 @@ pub struct ConfigWarning {
     pub path: String,
     /// Its name: `provider_blocked`, `unused_deployment`, `all_drained`, `weight_ignored`,
     /// `order_missing`, `unpriced`, `unreachable_route`, `idle_route`, `bad_override`,
-    /// `idle_batch_reserve`, `unused_provider`, `unused_team`, `unused_organisation` or `no_effect`.
+    /// `idle_batch_reserve`, `unused_provider`, `unused_team`, `unused_organisation`, `no_credentials` or `no_effect`.
     pub name: &'static str,
     /// What follows from it.
     pub message: String,
@@ -42,6 +43,7 @@ pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning>
             });
         }
     }
+    all.extend(config.providers.iter().filter_map(without_keys));
     let members = catalog.groups().flat_map(|(_, group)| &group.members);
     let used: BTreeSet<_> = members.map(|member| member.deployment).collect();
     for (id, deployment) in catalog.deployments() {
@@ -65,6 +67,21 @@ pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning>
     about_callers(config, &mut all);
     all.extend(idle::warnings(config, catalog));
     all
+}
+
+/// Amazon answers nobody who does not say who it is; only what stands before it may know that.
+fn without_keys(provider: &ProviderConfig) -> Option<ConfigWarning> {
+    let known = provider.api_key.is_some() || provider.credentials.is_some();
+    let asked = known || provider.missing_key.is_some() || !provider.headers.is_empty();
+    let direct = provider.protocol == Protocol::Bedrock && provider.base_url.is_none();
+    (direct && !asked).then(|| ConfigWarning {
+        path: provider.place.path(),
+        name: "no_credentials",
+        message: format!(
+            "`{}` has neither `api_key` nor `credentials`: Amazon will refuse its calls",
+            provider.name
+        ),
+    })
 }
 
 fn about_prices(

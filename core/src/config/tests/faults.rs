@@ -233,7 +233,11 @@ fn bedrock_wants_a_region_and_one_kind_of_key() {
         assert!(faults.len() == 1 && faults[0].contains(fault), "{members}: {faults:?}");
         assert!(!faults[0].contains("hunter2"), "{faults:?}");
     }
+    let without = bedrock("region: us-east-1").unwrap();
+    assert_eq!(without.warnings[0].name, "no_credentials");
+    assert_eq!(bedrock("region: us-east-1, base_url: 'https://vpc'").unwrap().warnings, []);
     let loaded = bedrock(&format!("region: us-east-1, credentials: {{ {keys} }}")).unwrap();
+    assert_eq!(loaded.warnings, []);
     let credentials = loaded.config.providers[0].credentials.as_ref().unwrap();
     assert_eq!(credentials.access_key_id.expose(), "hunter2");
     assert!(!format!("{credentials:?}").contains("hunter2"));
