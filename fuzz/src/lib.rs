@@ -8,4 +8,4 @@ mod translation;
 
 pub use documents::{config, journal, scenario};
 pub use protocol::{answer, endpoint, headers, relay, requests};
-pub use translation::{answers, converse, translate};
+pub use translation::{answers, converse, event_stream, translate};

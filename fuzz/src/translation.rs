@@ -9,8 +9,8 @@ use crate::protocol::is_json;
 
 const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 const STAMP: Stamp = Stamp { nonce: 1, created: 1_767_225_600 };
-const PROVIDERS: [Protocol; 4] =
-    [Protocol::Openai, Protocol::Azure, Protocol::Anthropic, Protocol::Gemini];
+const PROVIDERS: [Protocol; 5] =
+    [Protocol::Openai, Protocol::Azure, Protocol::Anthropic, Protocol::Gemini, Protocol::Bedrock];
 /// Requests for a stream that every provider can be asked.
 const ASKED: &[u8] =
     br#"{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"a"}]}"#;
@@ -59,6 +59,53 @@ pub fn converse(data: &[u8]) {
         let pieces = relayed(&expected, stream.chunks(usize::from(*cut % 16) + 1));
         assert_eq!(whole, pieces, "cuts change what comes out: {expected:?}");
     }
+}
+
+/// The same of Amazon's event streams: the input is lines of an event's name and what it says, which
+/// are framed, and then the frame of one is broken where the second byte says.
+pub fn event_stream(data: &[u8]) {
+    let [cut, broken, lines @ ..] = data else { return };
+    let mut stream = Vec::new();
+    for line in lines.split(|byte| *byte == b'\n') {
+        let (name, payload) = line.split_at(line.iter().position(|b| *b == b' ').unwrap_or(0));
+        stream.extend(framed(name, payload));
+    }
+    if let Some(byte) = stream.get_mut(usize::from(*broken) * 16) {
+        // Zero breaks nothing.
+        *byte ^= cut >> 4;
+    }
+    for (client, asked) in clients() {
+        let question =
+            Question::read(client, ClientHeaders::default(), asked).expect("a sound request");
+        let prepared = question.prepare(asked, &target(Protocol::Bedrock), STAMP, NOW);
+        let expected = prepared.expect("a request that every protocol can say").expected;
+        let whole = relayed(&expected, stream.chunks(stream.len().max(1)));
+        let pieces = relayed(&expected, stream.chunks(usize::from(*cut % 16) + 1));
+        assert_eq!(whole, pieces, "cuts change what comes out: {expected:?}");
+    }
+}
+
+/// A message of Amazon's: an exception if its name says so, else an event.
+fn framed(name: &[u8], payload: &[u8]) -> Vec<u8> {
+    let exception = name.ends_with(b"Exception");
+    let [kind, key]: [&[u8]; 2] =
+        if exception { [b"exception", b":exception-type"] } else { [b"event", b":event-type"] };
+    let mut headers = Vec::new();
+    for (key, value) in [(&b":message-type"[..], kind), (key, name)] {
+        headers.push(key.len() as u8);
+        headers.extend_from_slice(key);
+        headers.push(7);
+        headers.extend_from_slice(&(value.len() as u16).to_be_bytes());
+        headers.extend_from_slice(&value[..value.len() % (1 << 16)]);
+    }
+    let length = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX).to_be_bytes();
+    let mut message = length(16 + headers.len() + payload.len()).to_vec();
+    message.extend_from_slice(&length(headers.len()));
+    message.extend_from_slice(&crc32fast::hash(&message).to_be_bytes());
+    message.extend_from_slice(&headers);
+    message.extend_from_slice(payload);
+    message.extend_from_slice(&crc32fast::hash(&message).to_be_bytes());
+    message
 }
 
 /// An answer is JSON in the client's protocol, or a failure.

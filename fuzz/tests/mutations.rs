@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use pointsman_fuzz::{
-    answer, answers, config, converse, endpoint, headers, journal, relay, requests, scenario,
-    translate,
+    answer, answers, config, converse, endpoint, event_stream, headers, journal, relay, requests,
+    scenario, translate,
 };
 use pointsman_generate::Dice;
 
@@ -74,6 +74,11 @@ fn requests_in_other_words() {
 #[test]
 fn streams_in_other_words() {
     mutate(converse, &corpus("fuzz/corpus/converse", "txt"));
+}
+
+#[test]
+fn amazons_streams_in_other_words() {
+    mutate(event_stream, &corpus("fuzz/corpus/event_stream", "txt"));
 }
 
 #[test]

@@ -154,8 +154,8 @@ fn failure(verdict: Verdict, headers: &AnswerHeaders) -> Failure {
     }
 }
 
-/// Whether a body is one whole JSON object.
-fn is_object(body: &[u8]) -> bool {
+/// Whether a text is one whole JSON object.
+pub(crate) fn is_object(body: &[u8]) -> bool {
     let mut json = Skimmer::new(body);
     let mut whole = || {
         let object = json.kind()? == Kind::Object;

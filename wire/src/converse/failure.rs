@@ -8,12 +8,13 @@ use pointsman_core::FailureKind;
 use super::fault::Fault;
 use super::finish::is_filtered;
 use crate::dialect::Verdict;
-use crate::json::Json;
+use crate::json::{Json, Tree};
 
 /// What an error says; `status` is 200 for one inside a stream, and `fault` what headers call it.
 pub(crate) fn classify(status: u16, fault: Option<Fault>, body: &[u8]) -> Verdict {
-    let json = Json::parse(body).ok();
-    let text = |key| json.as_ref().and_then(|body| body.get(key)).and_then(Json::text);
+    let mut tree = Tree::default();
+    let json = tree.parse(body).ok();
+    let text = |key| json.and_then(|body| body.get(key)).and_then(Json::text);
     let inside = (200..300).contains(&status);
     if inside && fault.is_none() && text("stopReason").is_some_and(is_filtered) {
         return Verdict::new(FailureKind::ContentPolicy, 400);

@@ -1,11 +1,13 @@
 //! What a piece of a streamed answer, or a whole one, amounts to.
 
+use pointsman_core::Usage;
+
 use super::finish::is_filtered;
 use super::read_answer::read_answer;
-use super::usage::read_usage;
 use crate::expected::Whole;
-use crate::json::{Broken, Json, Kind, Skimmer};
+use crate::json::{Broken, Json, Kind, Skimmer, Tree};
 use crate::relay::Chunk;
+use crate::skimmed::count;
 
 /// Reads one event, which its `name` says the kind of. The protocol has no terminal event: the last
 /// one, `metadata`, has the usage.
@@ -15,30 +17,46 @@ pub(crate) fn judge(name: &[u8], data: &[u8]) -> Result<Chunk, Broken> {
     if json.kind()? != Kind::Object {
         return json.broken("an object");
     }
-    match name {
-        b"metadata" => {
-            chunk.usage = read_usage(Json::parse(data)?.get("usage"));
-            return Ok(chunk);
-        }
-        b"messageStop" => {
-            let json = Json::parse(data)?;
-            let reason = json.get("stopReason").and_then(Json::text);
-            chunk.finished = u128::from(reason.is_some());
-            chunk.blocked = reason.is_some_and(is_filtered);
-            chunk.content = reason.is_some() && !chunk.blocked;
-            return Ok(chunk);
-        }
-        _ => {}
-    }
     json.enter()?;
     while let Some(key) = json.next_member()? {
-        match (&*key.decode(), json.kind()?) {
-            ("start" | "delta", Kind::Object) => block(&mut json, &mut chunk)?,
+        match (name, &*key.decode(), json.kind()?) {
+            (_, "start" | "delta", Kind::Object) => block(&mut json, &mut chunk)?,
+            (b"messageStop", "stopReason", Kind::String) => {
+                chunk.finished = 1;
+                chunk.blocked = is_filtered(&json.string()?.decode());
+                chunk.content = !chunk.blocked;
+            }
+            (b"metadata", "usage", Kind::Object) => chunk.usage = skim_usage(&mut json)?,
             _ => _ = json.skip()?,
         }
     }
     json.end()?;
     Ok(chunk)
+}
+
+fn skim_usage(json: &mut Skimmer<'_>) -> Result<Option<Usage>, Broken> {
+    let (mut usage, mut counted) = (Usage::default(), false);
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        let field = match &*key.decode() {
+            "inputTokens" => &mut usage.input,
+            "cacheReadInputTokens" => &mut usage.cached_input,
+            "cacheWriteInputTokens" => &mut usage.cache_write,
+            "outputTokens" => &mut usage.output,
+            _ => {
+                json.skip()?;
+                continue;
+            }
+        };
+        if let Some(count) = count(json)? {
+            *field = count;
+            counted = true;
+        }
+    }
+    // Amazon counts cached input apart; ours is the whole.
+    let cached = usage.cached_input.saturating_add(usage.cache_write);
+    usage.input = usage.input.saturating_add(cached);
+    Ok(counted.then_some(usage))
 }
 
 /// A block that begins, or a piece of one: an object with one member, which says what it is.
@@ -67,9 +85,10 @@ fn block(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
 
 /// Reads a whole answer. One that a filter has left nothing of is an error.
 pub(crate) fn judge_whole(body: &[u8]) -> Result<Whole, Broken> {
-    let json = Json::parse(body)?;
+    let mut tree = Tree::default();
+    let json = tree.parse(body)?;
     let mut whole = Whole::default();
-    if let Some(answer) = read_answer(&json) {
+    if let Some(answer) = read_answer(json) {
         let reason = json.get("stopReason").and_then(Json::text);
         let empty = answer.choices.iter().all(|choice| choice.parts.is_empty());
         whole.error = empty && reason.is_some_and(is_filtered);

@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::neutral::{Answer, Choice, Media, Part, Source};
 
 /// Reads the body of an answer; `None` if it is none. It has neither an id nor the model's name.
-pub(crate) fn read_answer<'a>(body: &'a Json<'a>) -> Option<Answer<'a>> {
+pub(crate) fn read_answer(body: Json<'_>) -> Option<Answer<'_>> {
     let blocks = body.at(&["output", "message", "content"])?.list()?;
     let choice = Choice {
         parts: blocks.iter().filter_map(read_block).collect(),
@@ -20,7 +20,7 @@ pub(crate) fn read_answer<'a>(body: &'a Json<'a>) -> Option<Answer<'a>> {
 }
 
 /// Blocks of other kinds come of what no request of another protocol can ask for.
-fn read_block<'a>(block: &'a Json<'a>) -> Option<Part<'a>> {
+fn read_block(block: Json<'_>) -> Option<Part<'_>> {
     if let Some(text) = block.get("text") {
         return Some(Part::text(text.text()?));
     }
@@ -49,7 +49,7 @@ fn read_block<'a>(block: &'a Json<'a>) -> Option<Part<'a>> {
     read_cited(block.get("citationsContent")?)
 }
 
-fn read_call<'a>(call: &'a Json<'a>) -> Option<Part<'a>> {
+fn read_call(call: Json<'_>) -> Option<Part<'_>> {
     let text = |key| call.get(key).and_then(Json::text);
     // One with a type was made by the service, which also has its result.
     if call.get("type").is_some() {
@@ -65,7 +65,7 @@ fn read_call<'a>(call: &'a Json<'a>) -> Option<Part<'a>> {
 }
 
 /// A text with what it rests on.
-fn read_cited<'a>(content: &'a Json<'a>) -> Option<Part<'a>> {
+fn read_cited(content: Json<'_>) -> Option<Part<'_>> {
     let pieces = content.get("content")?;
     let texts = || pieces.list().unwrap_or_default().iter().filter_map(|one| one.get("text"));
     let mut first = texts().filter_map(Json::text);

@@ -34,7 +34,7 @@ impl EventReader {
     pub(crate) fn read(
         &mut self,
         name: &[u8],
-        data: &Json<'_>,
+        data: Json<'_>,
         each: &mut dyn FnMut(&Event<'_>),
     ) -> Result<(), Malformed> {
         data.members().ok_or(Malformed)?;
@@ -81,7 +81,7 @@ impl EventReader {
 
     fn begin(
         &mut self,
-        start: Option<&Json<'_>>,
+        start: Option<Json<'_>>,
         each: &mut dyn FnMut(&Event<'_>),
     ) -> Result<(), Malformed> {
         self.close(each);
@@ -94,7 +94,7 @@ impl EventReader {
         Ok(())
     }
 
-    fn delta(&mut self, delta: &Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
+    fn delta(&mut self, delta: Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
         let text = |path: &[&str]| delta.at(path).and_then(Json::text).filter(|t| !t.is_empty());
         if let Some(text) = text(&["text"]) {
             self.grow(Kind::Text, Delta::Text(text), each);

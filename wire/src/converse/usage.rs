@@ -5,7 +5,7 @@ use pointsman_core::Usage;
 use crate::json::Json;
 
 /// Reads it; `None` if it has no counts.
-pub(super) fn read_usage(usage: Option<&Json<'_>>) -> Option<Usage> {
+pub(super) fn read_usage(usage: Option<Json<'_>>) -> Option<Usage> {
     let count = |key| usage?.get(key).and_then(Json::whole);
     let (input, output) = (count("inputTokens"), count("outputTokens"));
     let read = count("cacheReadInputTokens").unwrap_or(0);
@@ -23,10 +23,11 @@ pub(super) fn read_usage(usage: Option<&Json<'_>>) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Tree;
 
     #[test]
     fn cached_input_is_part_of_the_input() {
-        let read = |text: &str| read_usage(Some(&Json::parse(text.as_bytes()).unwrap()));
+        let read = |text: &str| read_usage(Tree::default().parse(text.as_bytes()).ok());
         let usage = Usage {
             input: 1_110,
             cached_input: 100,

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use super::media::{format_of, member_of};
 use super::model::Model;
-use crate::json::{Json, List, Object};
+use crate::expected::is_object;
+use crate::json::{List, Object};
 use crate::neutral::{Cache, Media, Part, Source, Untranslatable};
 
 /// The longest id of a call.
@@ -203,7 +204,7 @@ fn write_call(o: &mut Object<'_>, id: &str, name: &str, arguments: &str) {
     o.text("name", name);
     if arguments.trim().is_empty() {
         o.raw("input", "{}");
-    } else if Json::parse(arguments.as_bytes()).is_ok_and(|json| json.members().is_some()) {
+    } else if is_object(arguments.as_bytes()) {
         o.raw("input", arguments);
     } else {
         // Arguments that were cut or never were an object.

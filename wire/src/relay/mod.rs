@@ -224,7 +224,7 @@ impl Reading {
         let translated = self.translator.is_some();
         if let Some(translator) = &mut self.translator
             && !matches!(fate, Fate::Fail(_))
-            && !translate(translator, event, &mut said)
+            && !translator.hear(event, &mut said)
         {
             fate = Fate::Fail(SERVER);
         }
@@ -390,16 +390,4 @@ impl Reading {
 struct Mark {
     content_seen: bool,
     over: bool,
-}
-
-/// Hands an event over; `false` if it is none of its protocol.
-fn translate(translator: &mut Translator, event: &Event<'_>, said: &mut Vec<u8>) -> bool {
-    let data = event.data.filter(|data| !data.is_empty());
-    data.is_none_or(|data| {
-        if data.trim_ascii() == b"[DONE]" {
-            translator.end(said);
-            return true;
-        }
-        translator.read(event.name, data, said).is_ok()
-    })
 }

@@ -3,6 +3,7 @@
 use crate::dialect::Dialect;
 use crate::json::Tree;
 use crate::neutral::{Event, Malformed, Stamp};
+use crate::sse::Event as Framed;
 use crate::{chat, converse, generate, messages, responses};
 
 /// Reads one protocol and writes another.
@@ -52,13 +53,20 @@ impl Translator {
         Self { reader, writer, tree: Tree::default() }
     }
 
+    /// Takes an event as it is framed; `false` if it is none of its protocol.
+    pub(crate) fn hear(&mut self, event: &Framed<'_>, out: &mut Vec<u8>) -> bool {
+        let data = event.data.filter(|data| !data.is_empty());
+        data.is_none_or(|data| {
+            if data.trim_ascii() == b"[DONE]" {
+                self.end(out);
+                return true;
+            }
+            self.read(event.name, data, out).is_ok()
+        })
+    }
+
     /// Takes one event of the provider and appends what the client is to see of it.
-    pub(crate) fn read(
-        &mut self,
-        name: &[u8],
-        data: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<(), Malformed> {
+    fn read(&mut self, name: &[u8], data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
         let Self { reader, writer, tree } = self;
         let data = tree.parse(data).map_err(|_| Malformed)?;
         let mut each = |event: &Event<'_>| writer.write(event, out);

@@ -1,1 +1,3 @@
-
+mod streams;
+mod transcripts;
+mod writing;
