@@ -127,6 +127,9 @@ impl PartWriter {
     ) -> Result<(), Untranslatable> {
         let Part::Media { media, source, mime, name, .. } = part else { return Ok(()) };
         let refuse = |why| Err(Untranslatable { path: path.to_owned(), why });
+        if matches!(*source, Source::Url(url) if !url.starts_with("s3://")) {
+            return refuse("lies at an address, from which Bedrock fetches nothing");
+        }
         let mime = match *source {
             Source::Text(_) => Some("text/plain"),
             _ => *mime,
@@ -137,10 +140,7 @@ impl PartWriter {
         let (member, text) = match *source {
             Source::Base64(data) => ("bytes", data),
             Source::Text(text) => ("text", text),
-            Source::Url(url) if url.starts_with("s3://") => ("s3Location", url),
-            Source::Url(_) => {
-                return refuse("lies at an address, from which Bedrock fetches nothing");
-            }
+            Source::Url(url) => ("s3Location", url),
             Source::Uploaded(_) => return refuse("is a file that lies at another provider"),
         };
         o.object(member_of(*media), |o| {

@@ -6,21 +6,20 @@ use crate::json::Tree;
 use crate::neutral::{Stamp, WriteFor};
 use crate::{chat, messages};
 
+const CLAUDE: &str = "us.anthropic.claude-opus-4-5-20251101-v1:0";
+const QWEN: &str = "qwen.qwen3-235b-a22b-2507-v1:0";
 const STAMP: Stamp = Stamp { nonce: 1, created: 2 };
 
 #[test]
 fn requests() {
-    for (name, model) in [
-        ("conversation", "qwen.qwen3-235b-a22b-2507-v1:0"),
-        ("agent", "us.anthropic.claude-opus-4-5-20251101-v1:0"),
-    ] {
-        let body = read(&format!("messages/{name}.request.json"));
-        let mut tree = Tree::default();
-        let request = messages::read_request(tree.parse(&body).unwrap()).unwrap();
+    let body = read("messages/agent.request.json");
+    let mut tree = Tree::default();
+    let request = messages::read_request(tree.parse(&body).unwrap()).unwrap();
+    for (name, model) in [("claude", CLAUDE), ("qwen", QWEN)] {
         let written = write_request(&request, &WriteFor { model, ..WriteFor::default() }).unwrap();
         let mut found = pretty(&written.body);
         written.lost.iter().for_each(|path| found.extend(format!("lost: {path}\n").bytes()));
-        check(&format!("messages/{name}.request.converse"), &found);
+        check(&format!("messages/agent.request.{name}"), &found);
     }
 }
 
