@@ -11,6 +11,7 @@ use crate::cost::Price;
 use crate::counting::Counting;
 use crate::direct::DirectNames;
 use crate::id::{DeploymentId, GroupId, ProviderId};
+use crate::name_index::NameIndex;
 use crate::owners::Owners;
 use crate::rates::Rates;
 use crate::request::Needs;
@@ -31,7 +32,7 @@ pub struct Catalog {
     /// Every name of a deployment there has been, retired ones included.
     pub(crate) deployment_names: BTreeMap<String, DeploymentId>,
     /// Exact names: groups without a `*`, and aliases.
-    pub(crate) names: BTreeMap<String, Name>,
+    pub(crate) names: NameIndex<Name>,
     /// Patterns, the most specific first.
     pub(crate) wildcards: Vec<Wildcard>,
     pub(crate) unmatched: Option<GroupId>,

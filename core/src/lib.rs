@@ -94,6 +94,7 @@ mod limit;
 #[cfg(test)]
 mod models;
 mod money;
+mod name_index;
 mod node;
 mod notice;
 mod observe;

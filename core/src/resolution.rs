@@ -127,7 +127,7 @@ impl Catalog {
     }
 
     fn has_exactly(&self, name: &str) -> bool {
-        self.names.contains_key(name) || self.direct.has(name)
+        self.names.get(name).is_some() || self.direct.has(name)
     }
 
     fn look_up<'a>(&'a self, name: &'a str) -> Option<Resolution<'a>> {

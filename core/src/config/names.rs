@@ -7,6 +7,7 @@ use super::document::{Alias, Config};
 use super::fault::Faults;
 use crate::catalog::Name;
 use crate::id::{DeploymentId, GroupId, ProviderId};
+use crate::name_index::NameIndex;
 use crate::resolution::Wildcard;
 
 /// Every name that a reference may mean.
@@ -88,7 +89,7 @@ impl<'c> Names<'c> {
         &self,
         config: &Config,
         faults: &Faults,
-    ) -> (BTreeMap<String, Name>, Vec<Wildcard>) {
+    ) -> (NameIndex<Name>, Vec<Wildcard>) {
         let mut exact = BTreeMap::new();
         let mut wildcards = Vec::new();
         for (group, config) in (0..).map(GroupId).zip(&config.groups) {
@@ -108,7 +109,7 @@ impl<'c> Names<'c> {
             }
         }
         wildcards.sort_by_key(|wildcard| core::cmp::Reverse(wildcard.specificity()));
-        (exact, wildcards)
+        (NameIndex::new(exact), wildcards)
     }
 
     /// Where an alias leads.
