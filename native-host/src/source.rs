@@ -28,6 +28,8 @@ pub(crate) enum Source {
     },
     /// The practice line.
     Practice(Player),
+    /// Nobody: an answer of our own.
+    Ours(Option<Bytes>),
 }
 
 impl Source {
@@ -44,6 +46,7 @@ impl Source {
                     None => return gunzip.end(),
                 }
             },
+            Self::Ours(answer) => Ok(answer.take()),
             Self::Practice(player) => loop {
                 match player.next().await {
                     Played::Bytes(bytes) => return Ok(Some(bytes)),

@@ -177,6 +177,11 @@ async fn ask(
     outgoing.prepared(line.address(), model, nothing);
     let prepared = prepared.map_err(|refused| Failed::refused(&refused, question.dialect()))?;
     let lost = prepared.lost.clone();
+    if let Some(answer) = prepared.answer {
+        let source = Source::Ours(Some(answer.into()));
+        let (headers, expected) = (AnswerHeaders::default(), prepared.expected);
+        return Ok((Reply { status: 200, headers, source, expected, content_type: None }, lost));
+    }
     let reply = match &line.route {
         Route::Http(pool) => {
             let connect = attempt.clocks.connect;

@@ -237,10 +237,11 @@ impl Exchange {
                 Action::Rank { .. } => self.resume(engine, Event::Declined, now),
                 Action::Claim(_) => self.resume(engine, Event::StoreDown, now),
                 Action::Send(attempt) => match self.send(engine, attempt, now) {
-                    Ok(then) => {
+                    Ok(Some(then)) => {
                         step.then = then;
                         break;
                     }
+                    Ok(None) => return self.ended(engine, now),
                     Err(failure) => {
                         let event = Event::Failed { attempt: attempt.number, failure, usage: None };
                         self.resume(engine, event, now)
@@ -252,11 +253,16 @@ impl Exchange {
         step
     }
 
-    /// Makes the request of an attempt.
+    /// Makes the request of an attempt; `None` if the answer is ours and has come.
     ///
     /// # Errors
     /// This deployment's protocol cannot hold the request.
-    fn send(&mut self, engine: &Engine, attempt: Attempt, now: Timestamp) -> Result<Then, Failure> {
+    fn send(
+        &mut self,
+        engine: &Engine,
+        attempt: Attempt,
+        now: Timestamp,
+    ) -> Result<Option<Then>, Failure> {
         let nonce = self.seed.derive(attempt.number.number().into()).0;
         let stamp = Stamp { nonce, created: now.as_micros() / 1_000_000 };
         let (question, bytes) = (&self.question, &self.bytes);
@@ -268,17 +274,23 @@ impl Exchange {
             self.objection = Some(refused.reply(self.question.dialect()).body());
             Failure::new(refused.kind())
         })?;
-        let upstream = Upstream::new(attempt, prepared.expected, prepared.lost, now);
+        let mut upstream = Upstream::new(attempt, prepared.expected, prepared.lost, now);
+        if let Some(answer) = prepared.answer {
+            upstream.head(200, AnswerHeaders::default(), None, false);
+            upstream.chunk(&answer, now);
+            self.phase = Phase::Flight(Box::new(upstream));
+            return Ok(None);
+        }
         let within = length(upstream.within(now));
         self.phase = Phase::Flight(Box::new(upstream));
         let headers = prepared.head.headers.into_iter().map(|one| (one.name, one.value));
-        Ok(Then::Send {
+        Ok(Some(Then::Send {
             method: prepared.head.method,
             url: prepared.head.url,
             headers: headers.collect(),
             body: Bytes(prepared.body.to_vec(&self.bytes)),
             within,
-        })
+        }))
     }
 
     fn carry_out(&mut self, engine: &mut Engine, action: Action, now: Timestamp, step: &mut Step) {

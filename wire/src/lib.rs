@@ -19,6 +19,7 @@
 mod asked;
 mod chat;
 mod converse;
+mod count;
 mod dialect;
 mod duration;
 mod endpoint;

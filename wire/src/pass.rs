@@ -111,8 +111,19 @@ impl Pass {
 }
 
 /// Members whose every string is input.
-const INPUT: [&str; 9] =
-    ["input", "prompt", "query", "documents", "contents", "messages", "system", "tools", "text"];
+const INPUT: [&str; 11] = [
+    "input",
+    "prompt",
+    "query",
+    "documents",
+    "messages",
+    "system",
+    "contents",
+    "systemInstruction",
+    "generateContentRequest",
+    "tools",
+    "text",
+];
 
 fn read_json(body: &[u8]) -> Result<(Request, Asked), Flaw> {
     let (mut facts, mut asked) = (Request::default(), Asked::default());

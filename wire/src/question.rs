@@ -12,12 +12,12 @@ use crate::fault::RequestFault;
 use crate::header::ClientHeaders;
 use crate::json::{JsonFault, Tree};
 use crate::neutral::{Effort, Refused, Stamp, Untranslatable, WriteFor, Written};
-use crate::pass::Form;
+use crate::pass::{Form, Pass};
 use crate::provider;
 use crate::reply::{ErrorReply, fault_reply, untranslatable_reply};
 use crate::splice::Spliced;
 use crate::target::{RequestHead, Target};
-use crate::{chat, generate, messages, responses};
+use crate::{chat, count, generate, messages, responses};
 
 /// One client request. Holds places in its body, not the body.
 #[derive(Clone, Debug)]
@@ -40,6 +40,9 @@ pub struct Prepared {
     pub lost: Vec<String>,
     /// What is to be made of the answer.
     pub expected: Expected,
+    /// The answer itself, where it is ours to give: nobody is to be asked, and it is judged as if it
+    /// had come.
+    pub answer: Option<Vec<u8>>,
 }
 
 impl Question {
@@ -117,6 +120,9 @@ impl Question {
             _ => None,
         };
         if let Some(pass) = pass.filter(|pass| !pass.is_served_by(target.protocol)) {
+            if pass.form == Form::Count {
+                return self.count(pass, body, target, stamp);
+            }
             return Err(Refused::Untranslatable(Untranslatable {
                 path: pass.path.trim_start_matches('/').into(),
                 why: "goes to providers of its own protocol alone",
@@ -150,7 +156,39 @@ impl Question {
         let list = matches!(self.endpoint, Endpoint::Generate { stream: Streaming::List, .. });
         let pass = pass.map(|pass| pass.form);
         let expected = Expected { client, provider, choices, usage_asked, stamp, list, pass };
-        Ok(Prepared { head, body: sent, lost, expected })
+        Ok(Prepared { head, body: sent, lost, expected, answer: None })
+    }
+
+    /// A count of tokens, for a target that speaks something else.
+    fn count(
+        &self,
+        pass: &Pass,
+        body: &[u8],
+        target: &Target<'_>,
+        stamp: Stamp,
+    ) -> Result<Prepared, Refused> {
+        let client = self.dialect();
+        let body = self.asked.for_provider(body);
+        let asked = count::ask(client, &body, target)?;
+        let answer = asked.is_none().then(|| count::answer(client, self.input_tokens(), true));
+        let (pass, provider, written) =
+            asked.unwrap_or_else(|| (pass.clone(), client, Written::default()));
+        let form = Some(Form::Count);
+        Ok(Prepared {
+            head: provider::pass_head(&pass, target, false, &ClientHeaders::default()),
+            body: Spliced::whole(written.body),
+            lost: written.lost,
+            expected: Expected {
+                client,
+                provider,
+                choices: 1,
+                usage_asked: true,
+                stamp,
+                list: false,
+                pass: form,
+            },
+            answer,
+        })
     }
 
     /// The `content-type` of a streamed answer.

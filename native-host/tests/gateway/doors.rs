@@ -134,3 +134,18 @@ async fn azures_clients_are_served_at_their_paths() {
     let reply = send(bench.api, &post("/openai/v1/chat/completions", &named)).await;
     assert_eq!(reply.status, 200, "{reply:?}");
 }
+
+#[tokio::test]
+async fn tokens_are_counted_for_clients_of_every_provider() {
+    let bench = Bench::new("ok: {}", "ok: {}").await;
+    let said = r#""messages":[{"role":"user","content":"Hello there"}]"#;
+    let body = format!(r#"{{"model":"g",{said}}}"#);
+    let reply = send(bench.api, &post("/v1/messages/count_tokens", &body)).await;
+    assert_eq!((reply.status, reply.by()), (200, Some("east")), "{reply:?}");
+    assert!(reply.json()["input_tokens"].as_u64() > Some(1), "{reply:?}");
+    assert_eq!(reply.json()["estimated"], true, "{reply:?}");
+    let body = r#"{"contents":[{"parts":[{"text":"Hello there"}]}]}"#;
+    let reply = send(bench.api, &post("/v1beta/models/g:countTokens", body)).await;
+    assert!(reply.json()["totalTokens"].as_u64() > Some(1), "{reply:?}");
+    assert_eq!(seen(bench.east, "requests").await, 0);
+}
