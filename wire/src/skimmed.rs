@@ -1,5 +1,7 @@
 //! Members of one type, or `null`, which the protocol takes for absent.
 
+use pointsman_core::Usage;
+
 use crate::fault::{Flaw, wrong};
 use crate::json::{Broken, Kind, Skimmer};
 
@@ -74,6 +76,41 @@ pub(crate) fn count(json: &mut Skimmer<'_>) -> Result<Option<u64>, Broken> {
     let whole = digits.split(|&b| b == b'.').next().unwrap_or_default();
     let plain = kind == Kind::Number && !digits.iter().any(|b| matches!(b, b'-' | b'e' | b'E'));
     Ok(plain.then(|| number(whole)))
+}
+
+/// Counts of tokens where a provider tells cached input apart from the rest, by the names that it
+/// gives to input, cached input, cache writes and output; `None` if it is no object or has none.
+/// Ours counts cached input as input.
+pub(crate) fn usage_apart(
+    json: &mut Skimmer<'_>,
+    [input, cached, written, output]: [&str; 4],
+) -> Result<Option<Usage>, Broken> {
+    if json.kind()? != Kind::Object {
+        json.skip()?;
+        return Ok(None);
+    }
+    let (mut usage, mut counted) = (Usage::default(), false);
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        let key = key.decode();
+        let field = match &*key {
+            key if key == input => &mut usage.input,
+            key if key == cached => &mut usage.cached_input,
+            key if key == written => &mut usage.cache_write,
+            key if key == output => &mut usage.output,
+            _ => {
+                json.skip()?;
+                continue;
+            }
+        };
+        if let Some(count) = count(json)? {
+            *field = count;
+            counted = true;
+        }
+    }
+    let cached = usage.cached_input.saturating_add(usage.cache_write);
+    usage.input = usage.input.saturating_add(cached);
+    Ok(counted.then_some(usage))
 }
 
 fn number(digits: &[u8]) -> u64 {

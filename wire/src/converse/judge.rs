@@ -1,13 +1,11 @@
 //! What a piece of a streamed answer, or a whole one, amounts to.
 
-use pointsman_core::Usage;
-
 use super::finish::is_filtered;
 use super::read_answer::read_answer;
 use crate::expected::Whole;
 use crate::json::{Broken, Json, Kind, Skimmer, Tree};
 use crate::relay::Chunk;
-use crate::skimmed::count;
+use crate::skimmed::usage_apart;
 
 /// Reads one event, which its `name` says the kind of. The protocol has no terminal event: the last
 /// one, `metadata`, has the usage.
@@ -26,7 +24,7 @@ pub(crate) fn judge(name: &[u8], data: &[u8]) -> Result<Chunk, Broken> {
                 chunk.blocked = is_filtered(&json.string()?.decode());
                 chunk.content = !chunk.blocked;
             }
-            (b"metadata", "usage", Kind::Object) => chunk.usage = skim_usage(&mut json)?,
+            (b"metadata", "usage", Kind::Object) => chunk.usage = usage_apart(&mut json, USAGE)?,
             _ => _ = json.skip()?,
         }
     }
@@ -34,30 +32,8 @@ pub(crate) fn judge(name: &[u8], data: &[u8]) -> Result<Chunk, Broken> {
     Ok(chunk)
 }
 
-fn skim_usage(json: &mut Skimmer<'_>) -> Result<Option<Usage>, Broken> {
-    let (mut usage, mut counted) = (Usage::default(), false);
-    json.enter()?;
-    while let Some(key) = json.next_member()? {
-        let field = match &*key.decode() {
-            "inputTokens" => &mut usage.input,
-            "cacheReadInputTokens" => &mut usage.cached_input,
-            "cacheWriteInputTokens" => &mut usage.cache_write,
-            "outputTokens" => &mut usage.output,
-            _ => {
-                json.skip()?;
-                continue;
-            }
-        };
-        if let Some(count) = count(json)? {
-            *field = count;
-            counted = true;
-        }
-    }
-    // Amazon counts cached input apart; ours is the whole.
-    let cached = usage.cached_input.saturating_add(usage.cache_write);
-    usage.input = usage.input.saturating_add(cached);
-    Ok(counted.then_some(usage))
-}
+const USAGE: [&str; 4] =
+    ["inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens", "outputTokens"];
 
 /// A block that begins, or a piece of one: an object with one member, which says what it is.
 fn block(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {

@@ -1,10 +1,8 @@
 //! One event of a streamed message: is it content, and what else does it say.
 
-use pointsman_core::Usage;
-
 use crate::json::{Broken, Kind, Skimmer};
 use crate::relay::Chunk;
-use crate::skimmed::count;
+use crate::skimmed::usage_apart;
 
 /// Reads one event's data; its name is in it once more, as `type`.
 pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
@@ -28,7 +26,7 @@ pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
             }
             ("message", Kind::Object) => message(&mut json, &mut chunk)?,
             ("content_block" | "delta", Kind::Object) => block(&mut json, &mut chunk)?,
-            ("usage", _) => chunk.usage = read_usage(&mut json)?,
+            ("usage", _) => chunk.usage = usage_apart(&mut json, USAGE)?,
             _ => _ = json.skip()?,
         }
     }
@@ -41,7 +39,7 @@ fn message(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
     json.enter()?;
     while let Some(key) = json.next_member()? {
         if key.decode() == "usage" {
-            chunk.usage = read_usage(json)?;
+            chunk.usage = usage_apart(json, USAGE)?;
         } else {
             json.skip()?;
         }
@@ -75,34 +73,8 @@ fn block(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Reads the value of `usage`; `None` if it is `null` or has no counts.
-fn read_usage(json: &mut Skimmer<'_>) -> Result<Option<Usage>, Broken> {
-    if json.kind()? != Kind::Object {
-        json.skip()?;
-        return Ok(None);
-    }
-    let (mut usage, mut counted) = (Usage::default(), false);
-    json.enter()?;
-    while let Some(key) = json.next_member()? {
-        let field = match &*key.decode() {
-            "input_tokens" => &mut usage.input,
-            "cache_read_input_tokens" => &mut usage.cached_input,
-            "cache_creation_input_tokens" => &mut usage.cache_write,
-            "output_tokens" => &mut usage.output,
-            _ => {
-                json.skip()?;
-                continue;
-            }
-        };
-        if let Some(count) = count(json)? {
-            *field = count;
-            counted = true;
-        }
-    }
-    let cached = usage.cached_input.saturating_add(usage.cache_write);
-    usage.input = usage.input.saturating_add(cached);
-    Ok(counted.then_some(usage))
-}
+const USAGE: [&str; 4] =
+    ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"];
 
 #[cfg(test)]
 mod tests {
