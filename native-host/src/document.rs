@@ -2,21 +2,28 @@
 
 use std::path::Path;
 
-use pointsman_core::{Config, ConfigFault, Loaded, Node, SecretRef};
+use pointsman_core::{Config, ConfigFault, Loaded, Node};
 use serde_saphyr::UserMessageFormatter;
 
 use crate::builtin;
+use crate::secrets::Secrets;
 use crate::store::StoredKeys;
 
 /// A configuration, and where it came from.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Source {
-    pub(crate) text: String,
+    text: String,
     /// For people: a path, or what stands in for one.
     pub(crate) name: String,
+    secrets: Secrets,
 }
 
 impl Source {
+    /// A configuration of this text.
+    pub(crate) fn new(text: String, name: String) -> Self {
+        Self { text, name, secrets: Secrets::default() }
+    }
+
     /// The text of this file, or, without one, the built-in configuration.
     ///
     /// # Errors
@@ -24,12 +31,24 @@ impl Source {
     pub(crate) fn read(path: Option<&Path>) -> Result<Self, String> {
         let Some(path) = path else {
             let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-            return Ok(Self { text: builtin::config(&has), name: "the built-in config".into() });
+            return Ok(Self::new(builtin::config(&has), "the built-in config".into()));
         };
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .map_err(|error| format!("cannot read `{name}`: {error}"))?;
-        Ok(Self { text, name })
+        Ok(Self::new(text, name))
+    }
+
+    /// The same for what has been read before. Only a file says the same twice: a pipe would be empty,
+    /// or hang.
+    ///
+    /// # Errors
+    /// As [`Self::read`]; and it is no file.
+    pub(crate) fn read_again(path: Option<&Path>) -> Result<Self, String> {
+        match path.filter(|path| path.metadata().is_ok_and(|about| !about.is_file())) {
+            None => Self::read(path),
+            Some(path) => Err(format!("cannot read `{}` again: it is no file", path.display())),
+        }
     }
 
     /// The configuration that the text is.
@@ -49,7 +68,11 @@ impl Source {
         if let Some(keys) = keys {
             add_keys(&mut document, keys);
         }
-        Config::load(&document, &lookup)
+        let loaded = Config::load(&document, &|reference| self.secrets.find(reference));
+        loaded.map_err(|faults| match keys {
+            Some(keys) => faults.into_iter().map(|fault| of_the_store(fault, keys)).collect(),
+            None => faults,
+        })
     }
 
     /// The same for one that nothing will be sent with: every secret is taken to be there.
@@ -81,6 +104,23 @@ fn add_keys(document: &mut Node, keys: &StoredKeys) {
             all.push((name.clone(), entry));
         }
     }
+}
+
+/// A fault of a key that nobody finds in the document tells where it is, and what to do.
+fn of_the_store(mut fault: ConfigFault, keys: &StoredKeys) -> ConfigFault {
+    let Some(place) = fault.path.strip_prefix("callers.keys") else { return fault };
+    let is_its = |name: &&String| {
+        let (plain, quoted) = (format!(".{name}"), format!("[\"{name}\"]"));
+        let rest = place.strip_prefix(&*plain).or_else(|| place.strip_prefix(&*quoted));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    if let Some(name) = keys.keys().find(is_its) {
+        fault.message += &format!(
+            " (a key `{name}` is in the store: change the config to agree with it, or end it in the \
+             running gateway with `pointsman keys revoke`)"
+        );
+    }
+    fault
 }
 
 /// What stands under a key of a map; made if it is not there.
@@ -127,16 +167,6 @@ fn options() -> serde_saphyr::Options {
         // Errors are one line, and repeat nothing of the document.
         with_snippet: false,
     }
-}
-
-/// Finds a secret.
-fn lookup(reference: &SecretRef) -> Option<String> {
-    let text = match reference {
-        SecretRef::Env(name) => std::env::var(name).ok()?,
-        SecretRef::File(path) => std::fs::read_to_string(path).ok()?,
-    };
-    // A line end is not part of it: files have one, and variables that were filled from files.
-    Some(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
 #[cfg(test)]

@@ -43,6 +43,7 @@ mod repeat;
 mod reply;
 mod rfc3339;
 mod room;
+mod secrets;
 mod server;
 mod source;
 mod stop;

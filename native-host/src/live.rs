@@ -120,6 +120,15 @@ impl Live {
         }
     }
 
+    /// The same means, for a configuration that differs in its callers alone.
+    pub(crate) fn means(&self) -> Means {
+        Means {
+            lines: self.lines.clone(),
+            labels: self.labels.clone(),
+            certificates: self.certificates.clone(),
+        }
+    }
+
     /// A deployment and the line to its provider.
     pub(crate) fn line(&self, id: DeploymentId) -> Option<(&Deployment, &Arc<Line>)> {
         let deployment = self.catalog.has(id).then(|| self.catalog.deployment(id))?;

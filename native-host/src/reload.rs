@@ -24,6 +24,7 @@ use crate::watch::{self, Contents};
 #[derive(Debug)]
 pub(crate) struct Origin {
     path: Option<PathBuf>,
+    name: String,
     store: Option<Arc<Store>>,
     /// The document in force. One change at a time.
     source: Mutex<Source>,
@@ -85,14 +86,20 @@ pub(crate) struct Changes {
 }
 
 impl Origin {
-    pub(crate) fn new(path: Option<PathBuf>, source: Source, store: Option<Arc<Store>>) -> Self {
-        let read = path.as_deref().map(watch::contents).unwrap_or_default();
-        Self { path, store, source: Mutex::new(source), read: Mutex::new(read) }
+    /// `source` is in force; `read` is what stood in the files before it was read.
+    pub(crate) fn new(
+        path: Option<PathBuf>,
+        source: Source,
+        read: Contents,
+        store: Option<Arc<Store>>,
+    ) -> Self {
+        let name = source.name.clone();
+        Self { path, name, store, source: Mutex::new(source), read: Mutex::new(read) }
     }
 
     /// The name of the configuration, for people.
-    pub(crate) fn name(&self) -> String {
-        self.source().name.clone()
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// What stands in the files now.
@@ -119,16 +126,22 @@ impl Origin {
         if !dry_run {
             *self.read.lock().unwrap_or_else(PoisonError::into_inner) = self.contents();
         }
-        let new = Source::read(self.path.as_deref())?;
+        let new = Source::read_again(self.path.as_deref())?;
         let keys = self.store.as_ref().map(|store| store.keys()).transpose()?.flatten();
-        let changes = self.put_in_force(gateway, &new, keys.as_ref(), dry_run)?;
+        let loaded = load(&new, keys.as_ref())?;
+        let before = gateway.live();
+        let means = Means::of(&loaded.config, Some(&before));
+        let means = means.map_err(|faults| listed(&new.name, &faults))?;
+        let changes = changes(&before, &loaded, &means);
         if !dry_run {
+            gateway.replace(loaded, means);
             *source = new;
         }
         Ok(changes)
     }
 
-    /// Changes the keys of the store by `edit`, and puts them in force.
+    /// Changes the keys of the store by `edit`, and puts them in force: beside the document that is in
+    /// force, whatever its files say by now. A key can be revoked while one of them is missing.
     ///
     /// # Errors
     /// There is no store, or a fault of the keys or of writing them; then nothing has changed.
@@ -144,34 +157,23 @@ impl Origin {
         let before = store.keys()?;
         let mut keys = before.clone().unwrap_or_default();
         edit(&mut keys)?;
+        let loaded = load(&source, Some(&keys))?;
         // Nobody gets a key that a restart would not know.
-        self.put_in_force(gateway, &source, Some(&keys), true)?;
         store.keep_keys(&keys)?;
-        self.put_in_force(gateway, &source, Some(&keys), false).map(|_| ())
-    }
-
-    fn put_in_force(
-        &self,
-        gateway: &Gateway,
-        source: &Source,
-        keys: Option<&StoredKeys>,
-        dry_run: bool,
-    ) -> Result<Changes, String> {
-        let loaded = source.load_with(keys).map_err(|faults| listed(&source.name, &faults))?;
-        admissible(&loaded, &source.name)?;
-        let before = gateway.live();
-        let means = Means::of(&loaded.config, Some(&before));
-        let means = means.map_err(|faults| listed(&source.name, &faults))?;
-        let changes = changes(&before, &loaded, &means);
-        if !dry_run {
-            gateway.replace(loaded, means);
-        }
-        Ok(changes)
+        gateway.replace(loaded, gateway.live().means());
+        Ok(())
     }
 
     fn source(&self) -> MutexGuard<'_, Source> {
         self.source.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A document that may come into force, with the keys of the store.
+fn load(source: &Source, keys: Option<&StoredKeys>) -> Result<Loaded, String> {
+    let loaded = source.load_with(keys).map_err(|faults| listed(&source.name, &faults))?;
+    admissible(&loaded, &source.name)?;
+    Ok(loaded)
 }
 
 fn changes(before: &Live, after: &Loaded, means: &Means) -> Changes {

@@ -23,6 +23,8 @@ use crate::body::{OutBody, Piece};
 /// The largest answer that is kept, and all of them together, in bytes.
 const LARGEST: usize = 8 << 20;
 const ROOM: usize = 64 << 20;
+/// What a kept answer takes besides its bytes, about: its head, and the list of its pieces.
+const OVERHEAD: usize = 4 << 10;
 /// The largest answer that is recorded at all, in bytes: one that goes on beyond it is cut.
 const MOST: usize = 64 << 20;
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -206,6 +208,7 @@ impl Tapes {
         let mut shelf = self.shelf();
         match bytes.filter(|bytes| *bytes <= LARGEST) {
             Some(bytes) => {
+                let bytes = bytes + OVERHEAD;
                 shelf.kept.push_back((call, Instant::now() + window, bytes));
                 shelf.bytes += bytes;
             }
@@ -252,13 +255,20 @@ mod tests {
             tapes.ended(call(number), Some(LARGEST), Duration::from_secs(60));
         }
         let kept = (0..20).filter(|number| tapes.find(call(*number)).is_some()).count();
-        assert_eq!(kept, ROOM / LARGEST);
+        assert_eq!(kept, ROOM / (LARGEST + OVERHEAD));
         assert!(tapes.find(call(0)).is_none() && tapes.find(call(19)).is_some());
         tapes.begin(call(20));
         tapes.ended(call(20), Some(LARGEST + 1), Duration::from_secs(60));
         tapes.begin(call(21));
         tapes.ended(call(21), None, Duration::from_secs(60));
         assert!(tapes.find(call(20)).is_none() && tapes.find(call(21)).is_none());
+        // An answer of no bytes takes room too.
+        let many = 100 + (ROOM / OVERHEAD) as u64;
+        for number in 100..100 + many {
+            tapes.begin(call(number));
+            tapes.ended(call(number), Some(0), Duration::from_secs(60));
+        }
+        assert_eq!(tapes.shelf().tapes.len(), ROOM / OVERHEAD);
     }
 
     #[tokio::test]

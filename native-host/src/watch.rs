@@ -55,12 +55,15 @@ fn look(gateway: &Gateway, before: Option<Contents>) -> Option<Contents> {
 
 /// What stands in a config's file and in those that its text refers to.
 pub(crate) fn contents(path: &Path) -> Contents {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let mut paths = vec![path.to_owned()];
-    if let Ok(document) = document::node(&text) {
+    let bytes = content(path);
+    let mut paths = Vec::new();
+    let text = bytes.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+    if let Some(Ok(document)) = text.map(document::node) {
         referred(&document, &mut paths);
     }
-    paths.into_iter().map(|path| (path.clone(), content(&path))).collect()
+    let hashed = |bytes: Option<Vec<u8>>| bytes.map(|bytes| hash(&bytes));
+    let others = paths.into_iter().map(|path| (path.clone(), hashed(content(&path))));
+    others.chain([(path.to_owned(), hashed(bytes))]).collect()
 }
 
 /// A secret's `file`, the `cert` and `key` of TLS, and a `ca`.
@@ -81,10 +84,12 @@ fn referred(node: &Node, paths: &mut Vec<PathBuf>) {
     }
 }
 
-fn content(path: &Path) -> Option<[u8; 32]> {
+/// What stands in a file, or the length of one that is too large to look into. `None` if there is none,
+/// or something else in its place: a pipe would hang.
+fn content(path: &Path) -> Option<Vec<u8>> {
     let about = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     if about.len() > LARGEST {
-        return Some(hash(&about.len().to_le_bytes()));
+        return Some(about.len().to_le_bytes().to_vec());
     }
-    std::fs::read(path).ok().map(|bytes| hash(&bytes))
+    std::fs::read(path).ok()
 }

@@ -37,8 +37,9 @@ const PAUSES: [Duration; 4] = [
     Duration::from_secs(5),
     Duration::from_secs(15),
 ];
-/// The largest answer that is read, in bytes; nothing in it matters.
+/// The largest answer that is read, in bytes, and how long it may take; nothing in it matters.
 const MAX_ANSWER: usize = 64 * 1024;
+const ANSWER_TIME: Duration = Duration::from_secs(1);
 /// What a secret that is written in base64 begins with.
 const PREFIX: &str = "whsec_";
 
@@ -154,8 +155,8 @@ impl Receiver {
         let (response, lease) = sent;
         let (head, body) = response.into_parts();
         let mut source = Source::Http { body, lease: Some(lease), gunzip: None };
-        // Read only so that the connection can be kept.
-        let _ = source.whole(MAX_ANSWER, &mut false).await;
+        // Read only so that the connection can be kept: the status has said it all.
+        let _ = tokio::time::timeout(ANSWER_TIME, source.whole(MAX_ANSWER, &mut false)).await;
         Ok(head.status.as_u16())
     }
 

@@ -65,12 +65,15 @@ fn make(gateway: &Gateway, origin: &Origin, body: &[u8]) -> Answer {
     if entry.contains_key("sha256") || entry.contains_key("previous") {
         return Err(bad("the key is made here: leave `sha256` and `previous` out".into()));
     }
-    if gateway.live().config.callers.keys.iter().any(|(own, _)| *own == name) {
-        return Err(conflict(format!("there is a key of the name `{name}`: rotate or revoke it")));
-    }
     let key = fresh(&mut entry)?;
-    let kept = name.clone();
-    change(gateway, origin, move |keys| put(keys, kept, entry))?;
+    change(gateway, origin, |keys| {
+        // Of two at once the second finds the first's.
+        let config = &gateway.live().config;
+        if keys.contains_key(&name) || config.callers.keys.iter().any(|(own, _)| *own == name) {
+            return Err(format!("there is a key of the name `{name}`: rotate or revoke it"));
+        }
+        put(keys, name.clone(), entry)
+    })?;
     told("made", &name);
     Ok(json!({ "name": name, "key": key }))
 }
@@ -96,7 +99,9 @@ fn rotate(gateway: &Gateway, origin: &Origin, name: &str, body: &[u8]) -> Answer
     let length = if grace == "0s" { Some(Duration::ZERO) } else { knobs::length(&grace) };
     let grace = length
         .ok_or_else(|| bad(format!("`grace` is no length of time, such as 30m: `{grace}`")))?;
-    let until = (!grace.is_zero()).then(|| rfc3339::seconds(gateway.clock.now().plus(grace)));
+    // To the second, and no shorter than was asked for.
+    let until = gateway.clock.now().plus(grace).plus(Duration::from_micros(999_999));
+    let until = (!grace.is_zero()).then(|| rfc3339::seconds(until));
     let mut key = String::new();
     change(gateway, origin, |keys| {
         let mut entry = entry(keys, name)?;
@@ -116,7 +121,8 @@ fn rotate(gateway: &Gateway, origin: &Origin, name: &str, body: &[u8]) -> Answer
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct End {
-    /// `null` is never.
+    /// `null` is never; it has to be said.
+    #[serde(deserialize_with = "Option::deserialize")]
     at: Option<String>,
 }
 

@@ -33,7 +33,13 @@ const TELLING: Duration = Duration::from_secs(5);
 /// Serves until told to stop.
 pub(crate) fn run(args: &ServeArgs) -> ExitCode {
     start_log(args.log);
-    let served = plan(args).and_then(|plan| runtime()?.block_on(serve(plan)));
+    let served = runtime().and_then(|runtime| {
+        runtime.block_on(async {
+            // First of all: a signal while the store is opened must not kill.
+            let signals = Signals::install()?;
+            serve(plan(args)?, signals).await
+        })
+    });
     served.map_or_else(failed, |()| ExitCode::SUCCESS)
 }
 
@@ -43,10 +49,13 @@ struct Plan {
     server: Server,
     source: Source,
     path: Option<PathBuf>,
+    /// What stood in the files before they were read.
+    files: watch::Contents,
     store: Option<Arc<store::Store>>,
 }
 
 fn plan(args: &ServeArgs) -> Result<Plan, String> {
+    let files = args.config.as_deref().map(watch::contents).unwrap_or_default();
     let source = Source::read(args.config.as_deref())?;
     let mut loaded = source.load().map_err(|faults| listed(&source.name, &faults))?;
     admissible(&loaded, &source.name)?;
@@ -75,7 +84,7 @@ fn plan(args: &ServeArgs) -> Result<Plan, String> {
         );
     }
     warn(&loaded);
-    Ok(Plan { loaded, server, source, path: args.config.clone(), store })
+    Ok(Plan { loaded, server, source, path: args.config.clone(), files, store })
 }
 
 /// Whether a configuration may be served; what it relies on has to be there.
@@ -163,14 +172,13 @@ fn refuse_budgets_without_a_store(config: &Config, name: &str) -> Result<(), Str
     }
 }
 
-async fn serve(plan: Plan) -> Result<(), String> {
+async fn serve(plan: Plan, mut signals: Signals) -> Result<(), String> {
     let api = server::bind(plan.server.listen).await?;
     let admin = server::bind(plan.server.admin).await?;
     let address = |listener: &tokio::net::TcpListener| {
         listener.local_addr().map_err(|error| error.to_string())
     };
     let (api_address, admin_address) = (address(&api)?, address(&admin)?);
-    let mut signals = Signals::install()?;
     announce(&plan, api_address, admin_address);
     let (drain, every, watched) = (plan.server.drain, plan.server.watch, plan.path.is_some());
     let store = plan.store.clone();
@@ -181,15 +189,15 @@ async fn serve(plan: Plan) -> Result<(), String> {
     if watched && !every.is_zero() {
         tokio::spawn(watch::run(Arc::clone(&gateway), every));
     }
-    tokio::spawn(reload_on_hangup(Arc::clone(&gateway))?);
+    tokio::spawn(reload_on_hangup(Arc::clone(&gateway), signals.hangup));
     tokio::spawn(server::run(admin, Door::Admin, Arc::clone(&gateway)));
     let api = tokio::spawn(server::run(api, Door::Api, Arc::clone(&gateway)));
     tokio::select! {
-        () = signals.next() => {}
+        () = signals.end.next() => {}
         // An operator's command.
         () = gateway.stop.reached(Phase::Draining) => {}
     }
-    stop(&gateway, api, signals, drain).await;
+    stop(&gateway, api, signals.end, drain).await;
     if let Some(log) = &gateway.usage_log {
         log.finish();
     }
@@ -222,7 +230,7 @@ async fn finish_telling(gateway: &Gateway) {
 
 /// The gateway, with what an earlier run left in the store; and the journal's file.
 fn prepare(plan: Plan) -> Result<(Arc<Gateway>, Option<File>), String> {
-    let Plan { loaded, server, source, path, store } = plan;
+    let Plan { loaded, server, source, path, files, store } = plan;
     let means = Means::of(&loaded.config, None);
     let means = means.map_err(|faults| listed(&source.name, &faults))?;
     let state = store.as_ref().map(|store| store.snapshot()).transpose()?.flatten();
@@ -235,26 +243,22 @@ fn prepare(plan: Plan) -> Result<(Arc<Gateway>, Option<File>), String> {
         gateway.meter(&usage_log)?;
     }
     gateway.observe()?;
-    gateway.comes_from(Origin::new(path, source, store));
+    gateway.comes_from(Origin::new(path, source, files, store));
     Ok((Arc::new(gateway), file))
 }
 
 /// Loads the config again at every SIGHUP.
-fn reload_on_hangup(gateway: Arc<Gateway>) -> Result<impl Future<Output = ()>, String> {
-    let hangup = signal(SignalKind::hangup());
-    let mut hangup = hangup.map_err(|error| format!("cannot listen for signals: {error}"))?;
-    Ok(async move {
-        while hangup.recv().await.is_some() {
-            let gateway = Arc::clone(&gateway);
-            // What came of it is in the log.
-            let _ = tokio::task::spawn_blocking(move || gateway.reload(false)).await;
-        }
-    })
+async fn reload_on_hangup(gateway: Arc<Gateway>, mut hangup: Signal) {
+    while hangup.recv().await.is_some() {
+        let gateway = Arc::clone(&gateway);
+        // What came of it is in the log.
+        let _ = tokio::task::spawn_blocking(move || gateway.reload(false)).await;
+    }
 }
 
 /// Drains, then cuts: when the time is over, or at the second signal. A call may outlive its
 /// client's connection, and is waited for too.
-async fn stop(gateway: &Gateway, api: JoinHandle<()>, mut signals: Signals, drain: Duration) {
+async fn stop(gateway: &Gateway, api: JoinHandle<()>, mut signals: EndSignals, drain: Duration) {
     let (in_flight, _) = gateway.open();
     tracing::info!(in_flight, drain_s = drain.as_secs(), "draining; once more cuts at once");
     gateway.stop.advance(Phase::Draining);
@@ -278,8 +282,14 @@ async fn stop(gateway: &Gateway, api: JoinHandle<()>, mut signals: Signals, drai
     tracing::info!("stopped");
 }
 
-/// SIGTERM and SIGINT: both ask for the same.
+/// What the process is told from outside.
 struct Signals {
+    end: EndSignals,
+    hangup: Signal,
+}
+
+/// SIGTERM and SIGINT: both ask for the same.
+struct EndSignals {
     terminate: Signal,
     interrupt: Signal,
 }
@@ -288,12 +298,14 @@ impl Signals {
     fn install() -> Result<Self, String> {
         let install =
             |kind| signal(kind).map_err(|error| format!("cannot listen for signals: {error}"));
-        Ok(Self {
-            terminate: install(SignalKind::terminate())?,
-            interrupt: install(SignalKind::interrupt())?,
-        })
+        let terminate = install(SignalKind::terminate())?;
+        let interrupt = install(SignalKind::interrupt())?;
+        let hangup = install(SignalKind::hangup())?;
+        Ok(Self { end: EndSignals { terminate, interrupt }, hangup })
     }
+}
 
+impl EndSignals {
     async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}

@@ -145,7 +145,7 @@ mod tests {
             "version: 1\nproviders: {{ p: {{ protocol: mock }} }}\n\
              deployments: {{ d: {{ provider: p, model: m }} }}\ngroups: {{ g: {{ members: [d] }} }}\n{yaml}"
         );
-        let source = crate::document::Source { text: document, name: "test".into() };
+        let source = crate::document::Source::new(document, "test".into());
         let loaded = source.load().unwrap_or_else(|faults| panic!("{faults:?}"));
         let find = |wanted: &str| {
             let found = env.iter().find(|(name, _)| *name == wanted);

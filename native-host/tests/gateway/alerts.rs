@@ -113,3 +113,17 @@ async fn what_a_webhook_refuses_is_lost_and_counted_and_one_that_hangs_does_not_
     assert_eq!(bench.exit_code().await, Some(0));
     assert_eq!(webhook.received("/hook?team=a").len(), 1);
 }
+
+#[tokio::test]
+async fn the_status_decides_whatever_follows_it_and_a_redirect_is_not_followed() {
+    for (manner, result) in [(Manner::Endless, "sent"), (Manner::Status(307), "lost")] {
+        let webhook = Receiver::new(manner).await;
+        let bench = alerting(&webhook).await;
+        assert_eq!(bench.chat("solo", false).await.status, 200);
+        while deliveries(&bench, result).await != 1 {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert_eq!(webhook.received("/hook?team=a").len(), 1, "{manner:?}");
+        assert_eq!(webhook.received("/else").len(), 0, "{manner:?}");
+    }
+}

@@ -88,6 +88,11 @@ impl Bench {
         std::fs::write(&self.config, text.replace(from, to)).expect("room");
     }
 
+    /// The config's file.
+    pub(crate) fn config(&self) -> &Path {
+        &self.config
+    }
+
     /// Kills the gateway as a power failure would, and starts another with the same config.
     pub(crate) fn crash_and_restart(&mut self) {
         self.gateway.kill().expect("a child of ours");

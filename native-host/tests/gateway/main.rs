@@ -13,6 +13,7 @@ mod endings;
 mod failover;
 mod faults;
 mod kept;
+mod keys;
 mod knobs;
 mod load;
 mod metering;

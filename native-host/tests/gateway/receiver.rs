@@ -31,6 +31,8 @@ impl Received {
 pub(crate) enum Manner {
     /// With this status.
     Status(u16),
+    /// Well, with a body that has no end.
+    Endless,
     /// Never.
     Silent,
 }
@@ -96,8 +98,19 @@ async fn serve(stream: TcpStream, state: Arc<Mutex<State>>) {
         };
         match manner {
             Manner::Silent => std::future::pending().await,
+            Manner::Endless => {
+                let head = "HTTP/1.1 200 OK\r\n\r\n";
+                if stream.write_all(head.as_bytes()).await.is_err() {
+                    return;
+                }
+                while stream.write_all(b"x").await.is_ok() {
+                    sleep(Duration::from_millis(10)).await;
+                }
+                return;
+            }
             Manner::Status(status) => {
-                let answer = format!("HTTP/1.1 {status} x\r\ncontent-length: 0\r\n\r\n");
+                let answer =
+                    format!("HTTP/1.1 {status} x\r\nlocation: /else\r\ncontent-length: 0\r\n\r\n");
                 if stream.write_all(answer.as_bytes()).await.is_err() {
                     return;
                 }

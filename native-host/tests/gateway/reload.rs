@@ -1,10 +1,10 @@
 //! Another config, and other keys, while calls run.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use super::bench::{
-    Bench, Reply, chat_request, get, post, read_to_end, scratch_file, send, send_until,
-    with_headers,
+    Bench, Reply, chat_request, get, log_of, post, read_to_end, scratch_file, send, send_until,
+    start,
 };
 
 const SLOW: &str = "ok: { first_token: 50ms, per_token: 40ms, output_tokens: 40 }";
@@ -137,151 +137,76 @@ async fn links_that_lead_elsewhere_and_secrets_that_change_are_noticed() {
     std::fs::remove_dir_all(folder).expect("it was made");
 }
 
-/// A gateway whose store is new, and the path of that.
-async fn stored() -> (Bench, PathBuf) {
-    let store = scratch_file("");
-    std::fs::remove_file(&store).expect("it was made");
-    let state = format!("state: {{ store: {{ embedded: {} }} }}\n", store.display());
-    (Bench::with("ok: {}", "ok: {}", &state).await, store)
+/// Puts another file in the place of the config, at once.
+fn swap(bench: &Bench, text: &str) {
+    let new = scratch_file(text);
+    std::fs::rename(new, bench.config()).expect("room");
 }
 
-async fn as_key(bench: &Bench, key: &str, model: &str) -> u16 {
-    let headers = format!("authorization: Bearer {key}\r\n");
-    send(bench.api, &with_headers(&chat_request(model, false), &headers)).await.status
-}
-
-async fn command(bench: &Bench, method: &str, path: &str, body: &str) -> Reply {
-    send(bench.admin, &post(path, body).replacen("POST", method, 1)).await
-}
-
-#[tokio::test]
-async fn keys_are_made_rotated_and_revoked_and_survive_a_restart() {
-    let (mut bench, store) = stored().await;
-    assert_eq!(bench.chat("g", false).await.status, 200, "open, as no key is configured");
-    let made = command(&bench, "POST", "/keys", r#"{ "name": "app", "groups": ["g"] }"#).await;
-    assert_eq!(made.status, 200, "{made:?}");
-    let first = made.json()["key"].as_str().expect("a key").to_owned();
-    assert_eq!(bench.chat("g", false).await.status, 401, "closed by the first key");
-    assert_eq!(
-        (as_key(&bench, &first, "g").await, as_key(&bench, &first, "solo").await),
-        (200, 403)
-    );
-
-    bench.signal("TERM");
-    bench.restart();
-    assert_eq!(as_key(&bench, &first, "g").await, 200);
-    let rotated = command(&bench, "POST", "/keys/app/rotate", r#"{ "grace": "0s" }"#).await;
-    let second = rotated.json()["key"].as_str().expect("a key").to_owned();
-    assert_eq!((as_key(&bench, &first, "g").await, as_key(&bench, &second, "g").await), (401, 200));
-    let list = get(bench.admin, "/keys").await;
-    assert!(list.body.contains("\"store\"") && !list.body.contains(&second), "{list:?}");
-
-    assert_eq!(command(&bench, "DELETE", "/keys/app", "").await.status, 200);
-    assert_eq!(as_key(&bench, &second, "g").await, 401);
-    assert_eq!(bench.chat("g", false).await.status, 401, "the last key does not open the door");
-    bench.signal("TERM");
-    bench.restart();
-    assert_eq!(bench.chat("g", false).await.status, 401);
-    std::fs::remove_file(store).expect("a store");
-}
-
-#[tokio::test]
-async fn an_old_key_is_valid_for_its_grace_and_none_after_its_end() {
-    let (mut bench, store) = stored().await;
-    let key = |reply: Reply| reply.json()["key"].as_str().expect("a key").to_owned();
-    let first = key(command(&bench, "POST", "/keys", r#"{ "name": "app" }"#).await);
-    let second = key(command(&bench, "POST", "/keys/app/rotate", "").await);
-    assert_eq!((as_key(&bench, &first, "g").await, as_key(&bench, &second, "g").await), (200, 200));
-    // One grace at a time.
-    let third = key(command(&bench, "POST", "/keys/app/rotate", r#"{ "grace": "1s" }"#).await);
-    assert_eq!(as_key(&bench, &first, "g").await, 401);
-    bench.signal("TERM");
-    bench.restart();
-    assert_eq!(as_key(&bench, &third, "g").await, 200);
-    while as_key(&bench, &second, "g").await == 200 {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+async fn until_served(bench: &Bench, model: &str) {
+    while bench.chat(model, false).await.status != 200 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    let expire = async |at: &str| {
-        command(&bench, "POST", "/keys/app/expire", &format!(r#"{{ "at": {at} }}"#)).await
-    };
-    assert_eq!(expire("\"2199-01-01\"").await.status, 200);
-    assert!(get(bench.admin, "/keys").await.body.contains("2199-01-01T00:00:00"));
-    assert_eq!(as_key(&bench, &third, "g").await, 200);
-    assert_eq!(expire("\"2020-01-01T00:00:00Z\"").await.status, 200);
-    let headers = format!("x-api-key: {third}\r\n");
-    let reply = send(bench.api, &with_headers(&chat_request("g", false), &headers)).await;
-    assert!(reply.status == 401 && reply.body.contains("this key has expired"), "{reply:?}");
-    assert_eq!(expire("null").await.status, 200);
-    assert_eq!(as_key(&bench, &third, "g").await, 200);
-    let wrong = expire("\"soon\"").await;
-    assert!(wrong.status == 409 && wrong.body.contains("is not a UTC time"), "{wrong:?}");
-    let page = get(bench.admin, "/metrics").await.body;
-    assert!(page.contains(r#"pointsman_turned_away_total{why="expired"} 2"#), "{page}");
-    std::fs::remove_file(store).expect("a store");
 }
 
 #[tokio::test]
-async fn the_command_line_works_on_the_keys_of_a_running_gateway() {
-    let (bench, store) = stored().await;
-    let admin = format!("http://{}", bench.admin);
-    let run = |arguments: &[&str]| {
-        let ran = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman"))
-            .arg("keys")
-            .args(arguments)
-            .args(["--admin", &admin])
-            .output();
-        let ran = ran.expect("it runs");
-        let told = String::from_utf8([ran.stdout, ran.stderr].concat()).expect("text");
-        (ran.status.success(), told)
-    };
-    let key = |told: &str| {
-        let line = told.lines().next().expect("a line");
-        line.strip_prefix("key: ").expect("a key").to_owned()
-    };
-    let (ok, made) = run(&["make", "a/b", "--entry", r#"{"groups":["g"]}"#]);
-    assert!(ok, "{made}");
-    let first = key(&made);
-    assert_eq!(
-        (as_key(&bench, &first, "g").await, as_key(&bench, &first, "solo").await),
-        (200, 403)
-    );
-    let (ok, rotated) = run(&["rotate", "a/b", "--grace", "10m"]);
-    assert!(ok && rotated.contains("The old one is valid until 2"), "{rotated}");
-    assert_eq!(as_key(&bench, &key(&rotated), "g").await, 200);
-    assert!(run(&["expire", "a/b", "--at", "2020-01-01"]).0);
-    assert_eq!(as_key(&bench, &key(&rotated), "g").await, 401);
-    let (_, list) = run(&["list"]);
-    assert!(list.contains("\"a/b\"") && list.contains("2020-01-01T00:00:00.000Z"), "{list}");
-    assert!(run(&["revoke", "a/b"]).0);
-    let (ok, told) = run(&["revoke", "a/b"]);
-    assert!(!ok && told.contains("the store has no key `a/b`"), "{told}");
-    let nobody = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman"))
-        .args(["keys", "list", "--admin", "http://127.0.0.1:1"])
-        .output()
-        .expect("it runs");
-    let told = String::from_utf8_lossy(&nobody.stderr).into_owned();
-    assert!(told.contains("cannot ask the gateway at `http://127.0.0.1:1`"), "{told}");
-    std::fs::remove_file(store).expect("a store");
-}
-
-#[tokio::test]
-async fn a_key_with_a_fault_is_not_made() {
-    let (bench, store) = stored().await;
-    for (body, status, part) in [
-        (r#"{ "name": "a", "groups": ["nobody"] }"#, 409, "callers.keys.a.groups[0]"),
-        (r#"{ "name": "a", "limit": 3 }"#, 409, "did you mean `limits`?"),
-        (r#"{ "name": "" }"#, 400, "`name`"),
-        (r#"{ "name": "a", "sha256": "00" }"#, 400, "sha256"),
-        ("[]", 400, "the body"),
-    ] {
-        let reply = command(&bench, "POST", "/keys", body).await;
-        assert_eq!(reply.status, status, "{body}: {reply:?}");
-        assert!(reply.body.contains(part), "{body}: {reply:?}");
+async fn a_file_put_in_place_while_the_gateway_starts_is_loaded() {
+    // The first look may come before or after; none of either may be taken for what is in force.
+    for _ in 0..5 {
+        let bench = Bench::edited("ok: {}", "ok: {}", "", &[WATCHED]).await;
+        let text = std::fs::read_to_string(bench.config()).expect("the config");
+        swap(&bench, &text.replace(MEMBERS, "swapped: { members: [ west ] }"));
+        until_served(&bench, "swapped").await;
     }
-    assert_eq!(command(&bench, "DELETE", "/keys/a", "").await.status, 409);
-    assert_eq!(bench.chat("g", false).await.status, 200, "nothing has changed");
-    std::fs::remove_file(store).expect("a store");
-    let without = Bench::new("ok: {}", "ok: {}").await;
-    let reply = command(&without, "POST", "/keys", r#"{ "name": "a" }"#).await;
-    assert!(reply.status == 409 && reply.body.contains("state.store"), "{reply:?}");
+}
+
+#[tokio::test]
+async fn whatever_stands_in_the_place_of_a_config_the_last_good_one_stays() {
+    let bench = Bench::edited("ok: {}", "ok: {}", "", &[WATCHED]).await;
+    let text = std::fs::read_to_string(bench.config()).expect("the config");
+    let pipe = |path: &Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.expect("mkfifo runs").success());
+    };
+    type Trouble<'a> = (&'a dyn Fn(&Path), &'a str);
+    let troubles: [Trouble<'_>; 5] = [
+        (&|_| {}, "cannot read"),
+        (&|path| std::fs::create_dir(path).expect("room"), "it is no file"),
+        (&pipe, "it is no file"),
+        (&|path| std::fs::write(path, "").expect("room"), "expected a map"),
+        (&|path| std::fs::write(path, [0xff, 0xfe]).expect("room"), "UTF-8"),
+    ];
+    for (number, (trouble, told)) in troubles.into_iter().enumerate() {
+        std::fs::remove_file(bench.config()).expect("it is there");
+        trouble(bench.config());
+        let refused = reload(&bench, "").await;
+        assert!(refused.status == 409 && refused.body.contains(told), "{told}: {refused:?}");
+        assert_eq!(bench.chat("g", false).await.status, 200, "{told}");
+        assert!(status(&bench).await.1.is_some_and(|problem| problem.contains(told)), "{told}");
+        let path = bench.config();
+        let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));
+        let name = format!("mended-{number}");
+        std::fs::write(path, text.replace("solo:", &format!("{name}:"))).expect("room");
+        until_served(&bench, &name).await;
+    }
+}
+
+#[tokio::test]
+async fn a_hangup_never_ends_the_gateway_however_early_it_comes() {
+    let config = scratch_file(
+        "{ version: 1, server: { listen: '127.0.0.1:0', admin: '127.0.0.1:0' },
+           providers: { p: { protocol: mock } }, deployments: { d: { provider: p, model: m } },
+           groups: { g: { members: [ d ] } } }",
+    );
+    for _ in 0..5 {
+        let (mut gateway, ..) = start(&config);
+        let pid = gateway.id().to_string();
+        for name in ["-HUP", "-HUP", "-TERM"] {
+            let sent = std::process::Command::new("kill").args([name, &pid]).status();
+            assert!(sent.expect("kill runs").success());
+        }
+        assert_eq!(gateway.wait().expect("a child of ours").code(), Some(0));
+    }
+    let _ = std::fs::remove_file(log_of(&config));
+    std::fs::remove_file(config).expect("it was made");
 }
