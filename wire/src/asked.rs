@@ -63,9 +63,14 @@ impl Asked {
         Cow::Owned(Spliced::new(self.length, self.cuts.clone()).to_vec(body))
     }
 
-    /// The body for a provider that calls the model `model`: that name, and, in a stream, a request
-    /// for usage if the client made none.
+    #[cfg(test)]
     pub(crate) fn rewrite(&self, model: &str) -> Spliced {
+        Spliced::new(self.length, self.edits(model))
+    }
+
+    /// What changes in the body for a provider that calls the model `model`: the name, and, in a stream,
+    /// a request for usage if the client made none.
+    pub(crate) fn edits(&self, model: &str) -> Vec<Edit> {
         let mut edits = Vec::new();
         if let Some(at) = self.model_at {
             let mut text = b"\"model\":".to_vec();
@@ -89,7 +94,7 @@ impl Asked {
             let replace = |at: &Span| Edit { at: at.clone(), text: name.clone() };
             edits.extend(self.model_spans.iter().map(replace));
         }
-        Spliced::new(self.length, edits)
+        edits
     }
 }
 

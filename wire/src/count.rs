@@ -1,13 +1,13 @@
 //! Counting tokens for a client whose protocol the provider does not speak: asked in the provider's
 //! own words, if it counts, else reckoned.
 
-use pointsman_core::{Params, Protocol};
+use pointsman_core::Protocol;
 
 use crate::dialect::Dialect;
 use crate::fault::RequestFault;
 use crate::json::{Json, JsonFault, Tree, object, write_string};
 use crate::neutral::{Refused, WriteFor, Written};
-use crate::overlay::Overlay;
+use crate::overlay::without;
 use crate::pass::Pass;
 use crate::target::Target;
 
@@ -67,9 +67,7 @@ fn generate_body(request: &[u8], model: &str) -> Vec<u8> {
 fn messages_body(request: &[u8]) -> Vec<u8> {
     let of_answers =
         ["max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences", "metadata"];
-    let drop = of_answers.map(str::to_owned).into();
-    let overlay = Overlay::new(&Params { drop, ..Params::default() });
-    overlay.apply(request).unwrap_or_else(|_| request.to_vec())
+    without(request, &of_answers)
 }
 
 /// A provider's count in the client's protocol; `None` if it is none.

@@ -12,10 +12,11 @@ use crate::fault::RequestFault;
 use crate::header::ClientHeaders;
 use crate::json::{JsonFault, Tree};
 use crate::neutral::{Effort, Refused, Stamp, Untranslatable, WriteFor, Written};
+use crate::overlay::Spoken;
 use crate::pass::{Form, Pass};
 use crate::provider;
 use crate::reply::{ErrorReply, fault_reply, untranslatable_reply};
-use crate::splice::Spliced;
+use crate::splice::{Spliced, are_apart, edit_in_place};
 use crate::target::{RequestHead, Target};
 use crate::{chat, count, generate, messages, responses};
 
@@ -130,18 +131,12 @@ impl Question {
         }
         let provider = if pass.is_some() { client } else { client.toward(target) };
         let Asked { stream, choices, usage_asked, .. } = self.asked;
-        let (mut sent, lost) = if client == provider {
-            (self.asked.rewrite(target.model), self.asked.unsigned.paths.clone())
+        let (sent, lost) = if client == provider {
+            self.passed_on(body, provider, target)
         } else {
-            let body = self.asked.for_provider(body);
-            let written = translate(client, provider, &body, stream, target)?;
+            let written = self.translated(body, provider, target)?;
             (Spliced::whole(written.body), written.lost)
         };
-        if let Some(overlay) = target.overlay.filter(|one| !one.is_empty() && !self.is_form())
-            && let Ok(changed) = overlay.apply(&sent.to_vec(body))
-        {
-            sent = Spliced::whole(changed);
-        }
         let same = (client == provider).then_some(&self.headers);
         let mut head = match pass {
             Some(pass) => provider::pass_head(pass, target, stream, &self.headers),
@@ -157,6 +152,73 @@ impl Question {
         let pass = pass.map(|pass| pass.form);
         let expected = Expected { client, provider, choices, usage_asked, stamp, list, pass };
         Ok(Prepared { head, body: sent, lost, expected, answer: None })
+    }
+
+    /// The client's own body with what must change, and what of the parameters is lost.
+    fn passed_on(
+        &self,
+        body: &[u8],
+        provider: Dialect,
+        target: &Target<'_>,
+    ) -> (Spliced, Vec<String>) {
+        let mut edits = self.asked.edits(target.model);
+        let mut lost = self.asked.unsigned.paths.clone();
+        let overlay = target.overlay.filter(|one| !one.is_empty() && !self.is_form());
+        let Some(overlay) = overlay else { return (Spliced::new(body.len(), edits), lost) };
+        let spoken = self.spoken(provider, target, false);
+        if !overlay.names("stream_options")
+            && let Ok(changes) = overlay.changes(body, &spoken)
+            && are_apart(&edits, &changes.edits)
+        {
+            edits.extend(changes.edits);
+            lost.extend(changes.lost);
+            return (Spliced::new(body.len(), edits), lost);
+        }
+        // Both change the same place: the configuration has the last word.
+        let mut whole = Spliced::new(body.len(), edits).to_vec(body);
+        if let Ok(changes) = overlay.changes(&whole, &spoken) {
+            edit_in_place(&mut whole, changes.edits);
+            lost.extend(changes.lost);
+        }
+        (Spliced::whole(whole), lost)
+    }
+
+    /// The request in the target's protocol.
+    fn translated(
+        &self,
+        body: &[u8],
+        provider: Dialect,
+        target: &Target<'_>,
+    ) -> Result<Written, Refused> {
+        let client = self.dialect();
+        let broken = |broken| RequestFault::Json(JsonFault::locate(body, broken));
+        let overlay = target.overlay.filter(|one| !one.is_empty());
+        let mut asked = self.asked.for_provider(body);
+        if let Some(overlay) = overlay {
+            asked = overlay.without_dropped(asked, client).map_err(broken)?;
+        }
+        let mut written = translate(client, provider, &asked, self.asked.stream, target)?;
+        if let Some(overlay) = overlay {
+            let spoken = self.spoken(provider, target, true);
+            let changes = overlay.changes(&written.body, &spoken).map_err(broken)?;
+            edit_in_place(&mut written.body, changes.edits);
+        }
+        Ok(written)
+    }
+
+    fn spoken<'t>(&self, dialect: Dialect, target: &Target<'t>, translated: bool) -> Spoken<'t> {
+        let form = match &self.endpoint {
+            Endpoint::Pass(pass) => Some(pass.form),
+            _ => None,
+        };
+        Spoken {
+            dialect,
+            model: target.model,
+            openai: target.is_openai(),
+            form,
+            max_output: self.facts.max_output_tokens,
+            translated,
+        }
     }
 
     /// A count of tokens, for a target that speaks something else.
@@ -211,7 +273,7 @@ fn translate(
     stream: bool,
     target: &Target<'_>,
 ) -> Result<Written, Refused> {
-    let mut tree = Tree::default();
+    let (mut tree, mut room) = (Tree::default(), [Tree::default(), Tree::default()]);
     let json =
         tree.parse(body).map_err(|broken| RequestFault::Json(JsonFault::locate(body, broken)))?;
     let mut request = client.read_request(json)?;
@@ -223,6 +285,9 @@ fn translate(
         // It alone keeps thoughts to itself unless asked.
         let off = thinking.effort == Some(Effort::None) || thinking.budget == Some(0);
         thinking.shown = thinking.shown.or((!off).then_some(true));
+    }
+    if let Some(overlay) = target.overlay {
+        overlay.fill(&mut request, target.protocol, provider, &mut room);
     }
     let target = WriteFor {
         model: target.model,
@@ -371,7 +436,7 @@ mod tests {
         let target =
             Target { overlay: Some(&overlay), model: "m", ..Target::new(Protocol::Anthropic) };
         let sent = question.prepare(body.as_bytes(), &target, STAMP, Timestamp::ZERO).unwrap();
-        let expected = r#"{"model":"m","max_tokens":5,"messages":[],"user":"us"}"#;
+        let expected = r#"{"model":"m","max_tokens":5,"messages":[],"metadata":{"user_id":"us"}}"#;
         assert_eq!(sent.body.to_vec(body.as_bytes()), expected.as_bytes());
     }
 

@@ -25,6 +25,24 @@ pub(crate) struct Edit {
     pub(crate) text: Vec<u8>,
 }
 
+/// Does edits to a body of our own.
+pub(crate) fn edit_in_place(body: &mut Vec<u8>, mut edits: Vec<Edit>) {
+    edits.sort_by_key(|edit| edit.at.start);
+    for Edit { at, text } in edits.into_iter().rev() {
+        body.splice(at, text);
+    }
+}
+
+/// Whether edits leave each other alone, wherever each of the two lists came from.
+pub(crate) fn are_apart(ours: &[Edit], theirs: &[Edit]) -> bool {
+    let mut all: Vec<&Edit> = ours.iter().chain(theirs).collect();
+    all.sort_by_key(|edit| edit.at.start);
+    all.windows(2).all(|pair| match pair {
+        [before, after] => before.at.end <= after.at.start,
+        _ => true,
+    })
+}
+
 impl Spliced {
     /// The original of `length` bytes with `edits` done to it. They must not overlap.
     pub(crate) fn new(length: usize, mut edits: Vec<Edit>) -> Self {

@@ -1,8 +1,11 @@
 //! What is set and has nothing to act on.
 
+use super::deployment::DeploymentConfig;
 use super::document::Config;
 use super::fault::shown;
 use super::group::GroupConfig;
+use super::parameter::Parameter;
+use super::params::Params;
 use super::policy::RetryConfig;
 use super::warnings::ConfigWarning;
 use crate::catalog::{Catalog, Group, Limits, Strategy};
@@ -15,6 +18,7 @@ pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning>
         all.push(ConfigWarning { path, name, message: message.to_owned() });
     };
     about_providers(config, &mut warn);
+    about_params(config, &mut warn);
     about_callers(config, catalog, &mut warn);
     for (config, group) in config.groups.iter().zip(&catalog.groups) {
         about_group(config, group, catalog, &mut warn);
@@ -48,6 +52,32 @@ fn about_providers(config: &Config, warn: Warn<'_>) {
         if own.counting.is_some_and(|counting| counting != Counting::default()) && !limited {
             let path = format!("{}.counting", own.place.path());
             warn(path, NO_EFFECT, "neither it nor its provider has a rate to be counted");
+        }
+    }
+}
+
+/// Parameters that a deployment's protocol has no word for.
+fn about_params(config: &Config, warn: Warn<'_>) {
+    let mut look = |path: &str, deployment: &DeploymentConfig, params: &Params| {
+        let at = deployment.provider.as_ref().and_then(|name| config.provider(&name.name));
+        let Some(protocol) = at.map(|provider| provider.protocol) else { return };
+        for (section, all) in [("default", &params.default), ("set", &params.set)] {
+            let known = all.iter().filter_map(|(name, _)| Parameter::named(name));
+            for parameter in known.filter(|one| !one.has_place(protocol)) {
+                let path = format!("{path}.params.{section}.{}", parameter.name());
+                let word = protocol.name();
+                warn(path, NO_EFFECT, &format!("{word}'s protocol has no place for it"));
+            }
+        }
+    };
+    for own in &config.deployments {
+        look(&own.place.path(), own, &own.params);
+    }
+    for group in &config.groups {
+        for (at, member) in group.members.iter().enumerate() {
+            if let Some(own) = config.deployment(&member.deployment.name) {
+                look(&format!("{}.members[{at}]", group.place.path()), own, &member.params);
+            }
         }
     }
 }

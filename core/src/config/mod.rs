@@ -37,6 +37,7 @@ mod known;
 mod names;
 mod not_built;
 mod owners;
+mod parameter;
 mod params;
 mod policy;
 mod provider;
@@ -71,6 +72,7 @@ pub(crate) use group::override_strategy;
 pub use group::{GroupConfig, MemberConfig};
 pub use known::Known;
 pub use not_built::NotBuilt;
+pub use parameter::Parameter;
 pub use params::Params;
 pub use policy::{
     Affinity, BreakerConfig, Commit, PolicyConfig, RetryConfig, ThrottleConfig, TimeoutsConfig,

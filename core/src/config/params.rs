@@ -1,10 +1,15 @@
 //! `params`: changes to the parameters of a request to one target.
 
-use super::reader::Value;
+use super::fault::shown;
+use super::parameter::Parameter;
+use super::reader::{Fields, Value};
 use crate::node::Node;
 use crate::request::Needs;
 
 /// Changes to a request's parameters.
+///
+/// A [`Parameter`] stands here under [its name](Parameter::name), whatever it was called. Another name
+/// is a member of the body that the provider is sent, or a path to one with dots between.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Params {
     /// Filled in where the client sets none.
@@ -17,19 +22,29 @@ pub struct Params {
 
 impl Params {
     pub(crate) fn read(value: &Value<'_>) -> Self {
-        let nodes = |value: Value<'_>| value.named(|_, value| value.node().clone());
         value.fields(|map| {
             let params = Self {
-                default: map.get("default").map(nodes).unwrap_or_default(),
-                set: map.get("set").map(nodes).unwrap_or_default(),
-                drop: map.read("drop", Value::texts).unwrap_or_default(),
+                default: map.get("default").map(|all| read_values(&all)).unwrap_or_default(),
+                set: map.get("set").map(|all| read_values(&all)).unwrap_or_default(),
+                drop: map.read("drop", |all| all.list(read_name)).unwrap_or_default(),
             };
-            let sets = params.default.iter().chain(&params.set).map(|(name, _)| name);
-            for name in sets.filter(|name| params.drop.contains(name)) {
-                map.fault(format!("both drops and sets `{}`", super::fault::shown(name)));
-            }
+            params.check(map);
             params
         })
+    }
+
+    /// Notes what is said twice.
+    fn check(&self, map: &Fields<'_>) {
+        for (at, all) in [("default", &self.default), ("set", &self.set)] {
+            for (position, (name, _)) in all.iter().enumerate() {
+                if all.iter().take(position).any(|(before, _)| before == name) {
+                    map.fault(format!("`{at}` has `{}` under two names", shown(name)));
+                }
+                if self.drop.contains(name) {
+                    map.fault(format!("both drops and sets `{}`", shown(name)));
+                }
+            }
+        }
     }
 
     /// Whether it changes nothing.
@@ -74,6 +89,35 @@ impl Params {
             web_search: drops(&["web_search_options", "tools"]),
         }
     }
+}
+
+/// What the client alone decides, or the group and its members.
+const NOT_OURS: [&str; 2] = ["model", "stream"];
+
+fn read_values(all: &Value<'_>) -> Vec<(String, Node)> {
+    let values = all.named(|name, value| {
+        let parameter = Parameter::named(name);
+        if let Some(parameter) = parameter {
+            parameter.check(value);
+        }
+        (name_in_force(name, value), value.node().clone())
+    });
+    values.into_iter().map(|(_, value)| value).collect()
+}
+
+fn read_name(value: &Value<'_>) -> Option<String> {
+    value.text().map(|name| name_in_force(&name, value))
+}
+
+fn name_in_force(name: &str, value: &Value<'_>) -> String {
+    if NOT_OURS.contains(&name) {
+        value.fault(format!("`{name}` is no parameter: the request decides it, or the deployment"));
+    }
+    if name.split('.').any(str::is_empty) {
+        value.fault("is neither a name nor a path of names with dots between");
+    }
+    let parameter = Parameter::named(name);
+    parameter.map_or_else(|| name.to_owned(), |parameter| parameter.name().to_owned())
 }
 
 #[cfg(test)]

@@ -37,13 +37,13 @@ const CLIENTS = {
   },
 };
 
-async function before(t, protocol) {
+async function before(t, protocol, params = {}) {
   const upstream = await mock(t, "east", [{ ok: { text: "Hello there.", output_tokens: 2 } }]);
   const root = upstream.baseUrl.replace("/v1", "");
   const config = {
     version: 1,
     providers: { p: { protocol, ...PROVIDERS[protocol](root) } },
-    deployments: { east: { provider: "p", model: "m" } },
+    deployments: { east: { provider: "p", model: "m", params } },
     groups: { g: { members: ["east"] } },
   };
   const gateway = createGateway(config, { env: { KEY: "sk-test" } });
@@ -71,6 +71,23 @@ for (const protocol of Object.keys(PROVIDERS)) {
     const deltas = [...text.matchAll(/"content":"([^"]*)"/g)].map(([, piece]) => piece);
     assert.equal(deltas.join(""), "Hello there.");
     assert.ok(text.endsWith("data: [DONE]\n\n"), text);
+  });
+}
+
+const PLACES = {
+  openai: (sent) => sent.max_tokens,
+  anthropic: (sent) => sent.max_tokens,
+  gemini: (sent) => sent.generationConfig.maxOutputTokens,
+  bedrock: (sent) => sent.inferenceConfig.maxTokens,
+};
+
+for (const [protocol, place] of Object.entries(PLACES)) {
+  test(`a parameter of the config stands where ${protocol} has it`, async (t) => {
+    const { upstream, ask } = await before(t, protocol, { set: { max_tokens: 7 } });
+    for (const [at, [path, { body }]] of Object.entries(CLIENTS).entries()) {
+      assert.equal((await ask(path, body)).status, 200, path);
+      assert.equal(place(await upstream.body(at)), 7, path);
+    }
   });
 }
 

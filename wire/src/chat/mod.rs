@@ -32,7 +32,7 @@ pub(crate) use read_answer::read_answer;
 pub(crate) use read_events::EventReader;
 pub(crate) use read_messages::is_arguments;
 pub(crate) use read_parts::{read_audio, read_cache};
-pub(crate) use read_request::read_request;
+pub(crate) use read_request::{read_parameters, read_request};
 pub(crate) use read_tools::read_mode;
 #[cfg(test)]
 pub(crate) use tests::transcripts::events as transcript;

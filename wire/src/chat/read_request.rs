@@ -43,15 +43,8 @@ pub(crate) fn read_request<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
     read_messages(&mut top, &mut request)?;
     read_tools(&mut top, &mut request)?;
     request.format = read_format(&mut top, &mut request.lost)?;
-    request.sampling = read_sampling(&mut top)?;
-    request.max_output = read_max_output(&mut top)?;
-    request.stop = read_stop(&mut top)?;
-    request.choices = top.whole("n")?;
-    let effort = top.read("reasoning_effort", EFFORTS, |json| read_effort(json.text()?))?;
-    request.thinking =
-        effort.map(|effort| Thinking { effort: Some(effort), ..Thinking::default() });
+    read_common(&mut top, &mut request)?;
     request.logprobs = read_logprobs(&mut top)?;
-    request.user = top.text("user")?;
     match request.user {
         // Its newer name.
         None => request.user = top.text(SAFETY)?,
@@ -60,6 +53,29 @@ pub(crate) fn read_request<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
     HINTS.iter().for_each(|name| read_hint(&mut top, name, &mut request));
     top.report_rest(&mut request.lost);
     Ok(request)
+}
+
+/// Reads a request of which there are parameters alone.
+///
+/// # Errors
+/// One is of the wrong type.
+pub(crate) fn read_parameters<'a>(body: Json<'a>) -> Result<Request<'a>, RequestFault> {
+    let mut request = Request::default();
+    read_common(&mut Fields::of(body, "")?, &mut request)?;
+    Ok(request)
+}
+
+/// What other protocols say as simply.
+fn read_common<'a>(top: &mut Fields<'a>, request: &mut Request<'a>) -> Result<(), RequestFault> {
+    request.sampling = read_sampling(top)?;
+    request.max_output = read_max_output(top)?;
+    request.stop = read_stop(top)?;
+    request.choices = top.whole("n")?;
+    let effort = top.read("reasoning_effort", EFFORTS, |json| read_effort(json.text()?))?;
+    request.thinking =
+        effort.map(|effort| Thinking { effort: Some(effort), ..Thinking::default() });
+    request.user = top.text("user")?;
+    Ok(())
 }
 
 fn refuse_own(top: &mut Fields<'_>) -> Result<(), Untranslatable> {

@@ -109,7 +109,7 @@ fn snake(camel: &str) -> String {
 }
 
 /// `snake_case` as `camelCase`; anything else as it is.
-pub(super) fn camel(key: &str) -> Cow<'_, str> {
+pub(crate) fn camel(key: &str) -> Cow<'_, str> {
     if !key.contains('_') {
         return Cow::Borrowed(key);
     }

@@ -39,6 +39,14 @@ pub(crate) fn write_request(
     Ok(Written { body, lost: writer.lost })
 }
 
+/// Writes what a request says of sampling and thinking, and nothing else of a body.
+pub(crate) fn write_parameters(request: &Request<'_>, model: &str) -> Written {
+    let (mut body, mut lost) = (Vec::new(), Vec::new());
+    let model = Gemini::named(model);
+    object(&mut body, |o| Config { request, model }.write(o, &mut lost));
+    Written { body, lost }
+}
+
 struct Writer<'r, 'a> {
     request: &'r Request<'a>,
     model: Gemini,

@@ -33,5 +33,5 @@ pub(crate) use read_events::EventReader;
 pub(crate) use read_request::read_request;
 pub(crate) use write_answer::write_answer;
 pub(crate) use write_events::EventWriter;
-pub(crate) use write_request::{MAX_OUTPUT, write_request};
+pub(crate) use write_request::{MAX_OUTPUT, write_parameters, write_request};
 pub(crate) use write_thinking::{Mode, Plan, room};

@@ -36,18 +36,33 @@ pub(crate) fn write_request(
         writer.system(o);
         writer.turns(o)?;
         writer.tools(o);
-        writer.sampling(o);
-        writer.thinking(o);
-        writer.output_config(o);
-        if let Some(user) = request.user {
-            o.object("metadata", |o| o.text("user_id", user));
-        }
+        writer.parameters(o);
         if request.stream {
             o.flag("stream", true);
         }
         Ok(())
     })?;
     Ok(Written { body, lost: writer.lost })
+}
+
+/// Writes what a request says of sampling, thinking and its user, and nothing else of a body; and
+/// whether the model is to think. `max_output` is the most tokens of output, thoughts included.
+pub(crate) fn write_parameters(
+    request: &Request<'_>,
+    model: &str,
+    max_output: Option<u64>,
+) -> (Written, bool) {
+    let model = Claude::named(model);
+    let plan = Plan::of(request, model, max_output.unwrap_or(MAX_OUTPUT));
+    let mut writer = Writer { request, model, plan, lost: request.lost.clone() };
+    let mut body = Vec::new();
+    object(&mut body, |o| {
+        if let Some(most) = request.max_output {
+            o.whole("max_tokens", most);
+        }
+        writer.parameters(o);
+    });
+    (Written { body, lost: writer.lost }, plan.thinks())
 }
 
 /// What the answer would be another without.
@@ -184,6 +199,15 @@ impl<'r, 'a> Writer<'r, 'a> {
             }
         }
         write_cache(o, tool.cache);
+    }
+
+    fn parameters(&mut self, o: &mut Object<'_>) {
+        self.sampling(o);
+        self.thinking(o);
+        self.output_config(o);
+        if let Some(user) = self.request.user {
+            o.object("metadata", |o| o.text("user_id", user));
+        }
     }
 
     fn sampling(&mut self, o: &mut Object<'_>) {

@@ -261,3 +261,41 @@ fn absent_optional_credentials_block_and_an_absent_token_does_not() {
     assert_eq!(loaded.catalog.deployment(DeploymentId(0)).blocked, None);
     assert_eq!(loaded.config.providers[0].credentials.as_ref().unwrap().session_token, None);
 }
+
+#[test]
+fn parameters_of_the_wrong_type_are_told_before_a_provider_tells() {
+    let faults = load_more(
+        "groups:
+  g:
+    members:
+      - deployment: a
+        params:
+          set: { temperature: warm, maxOutputTokens: 0, stop: [1], n: 1.5, user: 7, seed: '1', logit_bias: [] }
+          default: { reasoning_effort: hard, stop_sequences: x, top_k: 0.5 }
+          drop: [user, 5, stream]
+      - deployment: b
+        params: { set: { max_tokens: 5, max_completion_tokens: 6, model: x, a..b: 1 }, default: { top_p: 1, topP: 1, x.y: {} } }",
+    )
+    .unwrap_err();
+    assert_eq!(
+        faults,
+        [
+            "groups.g.members[0].params: both drops and sets `user`",
+            "groups.g.members[0].params.set.temperature: must be a number",
+            "groups.g.members[0].params.set.maxOutputTokens: must be a whole number from 1 on",
+            "groups.g.members[0].params.set.stop: must be text or a list of texts",
+            "groups.g.members[0].params.set.n: must be a whole number from 1 on",
+            "groups.g.members[0].params.set.user: must be text",
+            "groups.g.members[0].params.set.seed: must be a whole number",
+            "groups.g.members[0].params.set.logit_bias: must be a map from tokens to numbers",
+            "groups.g.members[0].params.default.reasoning_effort: must be one of none, minimal, low, medium, high, xhigh, max",
+            "groups.g.members[0].params.default.top_k: must be a whole number",
+            "groups.g.members[0].params.drop[1]: expected text (quote it), found a whole number",
+            "groups.g.members[0].params.drop[2]: `stream` is no parameter: the request decides it, or the deployment",
+            "groups.g.members[1].params: `default` has `top_p` under two names",
+            "groups.g.members[1].params: `set` has `max_tokens` under two names",
+            "groups.g.members[1].params.set.model: `model` is no parameter: the request decides it, or the deployment",
+            "groups.g.members[1].params.set[\"a..b\"]: is neither a name nor a path of names with dots between",
+        ]
+    );
+}

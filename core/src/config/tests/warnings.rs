@@ -38,6 +38,11 @@ const SCRIPTED: &[(&str, &str, &str)] = &[
         "callers.teams.t.strategy",
     ),
     (
+        "providers: { p: { protocol: anthropic, api_key: { env: K } } }, groups: { g: { members: [ { id: a, provider: p, model: m, params: { set: { seed: 1, maxTokens: 2 } } } ] } }",
+        "no_effect",
+        "groups.g.members[0].params.set.seed",
+    ),
+    (
         "limits: { batch_reserve: 35% }, groups: { g: { members: [ { id: a } ] } }",
         "idle_batch_reserve",
         "limits.batch_reserve",

@@ -28,6 +28,7 @@ export async function mock(t, label, script = [{ ok: {} }]) {
   return {
     baseUrl: `${address}/v1`,
     play,
+    body: async (at) => (await fetch(`${address}/seen/body/${at}`)).json(),
     seen: async () => (await fetch(`${address}/seen`)).json(),
   };
 }
