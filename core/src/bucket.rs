@@ -114,6 +114,11 @@ impl Bucket {
         self.level = self.level.min(units(left));
     }
 
+    /// The clock is so much behind what it was.
+    pub(crate) fn set_back(&mut self, by: Duration) {
+        self.at = self.at.minus(by);
+    }
+
     /// The rate has been edited: what was used stays used. A larger bucket is not refilled by that, and
     /// a smaller one is not put into debt.
     pub(crate) fn edit(&mut self, before: Rate, after: Rate, now: Timestamp) {

@@ -163,9 +163,16 @@ impl Money {
         }
     }
 
-    /// After a restart nothing is in flight: what was reserved counts as spent.
+    /// After a restart nothing is in flight: what was reserved counts as spent. What was spent in a
+    /// stretch that has not come yet, by a clock that has been put right since, counts as spent now.
     pub(crate) fn restart(&mut self, policy: &BudgetPolicy, now: Timestamp) {
         self.edit(policy, now);
+        let newest = policy.window.number(now);
+        let mut to_come = 0_u64;
+        while let Some((_, nano)) = self.spent.pop_if(|(number, _)| *number > newest) {
+            to_come = to_come.saturating_add(nano);
+        }
+        self.spend(&policy.window, to_come, now);
         let reserved = core::mem::take(&mut self.reserved);
         self.spend(&policy.window, reserved, now);
     }

@@ -2,8 +2,10 @@
 //!
 //! After a restart nothing is in flight and no call waits; reservations that were open have
 //! already been taken from the levels, so they settle at their estimate. A half-open breaker is due
-//! for its probe.
+//! for its probe. A snapshot of a time that has not come yet, by a clock that has been put right since,
+//! is taken as one of now: nothing stands still until that time.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -82,6 +84,11 @@ impl GateState {
         }
     }
 
+    fn set_back(&mut self, by: Duration) {
+        self.open_until = self.open_until.map(|until| until.minus(by));
+        self.throttled_until = self.throttled_until.minus(by);
+    }
+
     fn restore(&self, health: &mut Health, now: Timestamp) {
         health.breaker.restore(self.epoch, self.open_until, self.trips, now);
         health.throttle_until(self.throttled_until);
@@ -96,6 +103,11 @@ impl ModelState {
             learnt: state.learnt.state(),
             measured: state.observed.measured(),
         }
+    }
+
+    fn set_back(&mut self, by: Duration) {
+        self.gates.set_back(by);
+        self.measured.set_back(by);
     }
 
     fn restore(&self, state: &mut State, now: Timestamp) {
@@ -166,7 +178,12 @@ impl Router {
         if snapshot.version != VERSION {
             return Err(UnknownVersion(snapshot.version));
         }
-        let now = now.max(snapshot.at);
+        let ahead = snapshot.at.since(now);
+        if !ahead.is_zero() {
+            let mut of_now = snapshot.clone();
+            of_now.set_back(ahead);
+            return Self::restore(catalog, &of_now, now);
+        }
         let mut router = Self::new(Arc::clone(&catalog), now);
         router.budget = RetryBudget::restored(snapshot.retry_budget, now);
         for (name, state) in &snapshot.deployments {
@@ -204,6 +221,28 @@ impl Router {
     }
 }
 
+impl Snapshot {
+    /// The time of the router when it was taken.
+    pub const fn taken_at(&self) -> Timestamp {
+        self.at
+    }
+
+    /// Everything as it was, so much earlier. What was spent is put right by each budget, which knows
+    /// its windows.
+    fn set_back(&mut self, by: Duration) {
+        self.at = self.at.minus(by);
+        for one in self.deployments.values_mut() {
+            one.own.set_back(by);
+            one.whole.iter_mut().for_each(|gates| gates.set_back(by));
+            one.models.iter_mut().for_each(|(_, model)| model.set_back(by));
+        }
+        let own = self.deployments.values_mut().map(|one| &mut one.buckets);
+        let owners = self.owners.values_mut().map(|one| &mut one.buckets);
+        let all = own.chain(self.providers.values_mut()).chain(owners);
+        all.flatten().for_each(|bucket| bucket.set_back(by));
+    }
+}
+
 impl Fleet {
     /// What was known of a deployment. If it took any model then or takes any now, and not both, its
     /// own state is all there is to keep.
@@ -226,8 +265,6 @@ impl Fleet {
 
 #[cfg(test)]
 mod tests {
-    use core::time::Duration;
-
     use super::*;
     use crate::config::yaml_node;
     use crate::{Action, Call, Config, Event, Request, Seed};
@@ -303,4 +340,39 @@ mod tests {
         let router = Router::restore(month, &snapshot, later).unwrap();
         assert_eq!(router.owner_money("key k", later), Some((0, 0)), "another month");
     }
+
+    #[test]
+    fn a_clock_that_was_ahead_leaves_nothing_standing_still() {
+        const LIMITED: &str = "budget: { usd: 5, per: day }, limits: { requests_per_minute: 1 }";
+        let year = Duration::from_secs(365 * 86_400);
+        let ahead = NOW.plus(year);
+        let mut router = Router::new(catalog(LIMITED), ahead);
+        let caller = router.catalog().caller_named("k");
+        let ask = |router: &mut Router, now| {
+            let request = Request { model: "g".into(), caller, ..Request::default() };
+            let (mut call, action) = router.begin(request, Seed(1), now);
+            let sent = matches!(action, Action::Send(_));
+            if sent {
+                let usage = Some(crate::Usage { input: 100, output: 100, ..Default::default() });
+                let _ = router.resume(&mut call, Event::Cancelled { usage }, now).unwrap();
+            }
+            sent
+        };
+        assert!(ask(&mut router, ahead) && !ask(&mut router, ahead));
+        let spent = router.owner_money("key k", ahead).unwrap();
+        assert!(spent.0 > 0, "{spent:?}");
+        let deployment = router.catalog().deployment_named("a").unwrap();
+        router.fleet.state_mut(StateId::of(deployment)).health.throttle_until(ahead.plus(MINUTE));
+
+        let mut router = Router::restore(catalog(LIMITED), &router.snapshot(), NOW).unwrap();
+        assert_eq!(router.owner_money("key k", NOW), Some(spent), "a budget is not made whole");
+        assert!(!ask(&mut router, NOW), "nor is a limit");
+        let standing = router.standing(deployment, NOW).unwrap();
+        assert_eq!(standing.gate, crate::Gate::Throttled { until: NOW.plus(MINUTE) });
+        assert!(ask(&mut router, NOW.plus(MINUTE)), "time goes on");
+        let tomorrow = NOW.plus(Duration::from_secs(86_400));
+        assert_eq!(router.owner_money("key k", tomorrow), Some((0, 0)), "and a new day comes");
+    }
+
+    const MINUTE: Duration = Duration::from_secs(60);
 }

@@ -35,6 +35,11 @@ impl Timestamp {
         Self(self.0.saturating_add(micros(length)))
     }
 
+    /// `self - length`, at least [`Timestamp::ZERO`]; never stays [`Timestamp::NEVER`].
+    pub(crate) fn minus(self, length: Duration) -> Self {
+        if self == Self::NEVER { self } else { Self(self.0.saturating_sub(micros(length))) }
+    }
+
     /// Whole microseconds from `earlier` to `self`; zero if `earlier` is later.
     pub(crate) const fn micros_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)

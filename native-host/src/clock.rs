@@ -2,7 +2,7 @@
 //!
 //! The wall clock is looked at once a minute. If it has run ahead, ours follows by at most a second
 //! a minute; if it has fallen behind, ours does not: time never runs backwards or leaps, whatever an
-//! operator or NTP does to the machine.
+//! operator or NTP does to the machine. Where the two are far apart, the log says so.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -48,6 +48,12 @@ impl Clock {
             self.followed.fetch_add(step, Ordering::Relaxed);
         }
         self.reading(elapsed)
+    }
+
+    /// How far the machine's clock and ours are apart, either way.
+    pub(crate) fn apart(&self) -> Duration {
+        let (wall, ours) = (wall(), self.now());
+        wall.since(ours).max(ours.since(wall))
     }
 
     /// The moment of the runtime's timers that corresponds to `time`; now, if it has passed.

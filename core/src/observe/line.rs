@@ -55,6 +55,11 @@ pub(crate) struct Estimate {
 }
 
 impl Line {
+    /// The clock is so much behind what it was.
+    pub(super) fn set_back(&mut self, by: Duration) {
+        self.at = self.at.minus(by);
+    }
+
     /// One sample of `y` seconds at load `x`.
     pub(crate) fn record(&mut self, x: f64, y: f64, weight: f64, prior: Prior, now: Timestamp) {
         self.surprises = self.surprised(x, y);

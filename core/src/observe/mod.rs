@@ -73,6 +73,16 @@ pub(crate) struct Measured {
     shape: Shape,
 }
 
+impl Measured {
+    /// The clock is so much behind what it was.
+    pub(crate) fn set_back(&mut self, by: Duration) {
+        for line in [&mut self.first_token, &mut self.per_token, &mut self.whole] {
+            line.set_back(by);
+        }
+        self.shape.at = self.shape.at.minus(by);
+    }
+}
+
 /// What an attempt met when it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Departure {

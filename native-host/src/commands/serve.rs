@@ -239,6 +239,11 @@ fn prepare(plan: Plan) -> Result<(Arc<Gateway>, Option<File>), String> {
     let usage_log = loaded.config.metering.usage_log.clone();
     let live = Live::new(loaded.config, Arc::new(loaded.catalog), means, None);
     let mut gateway = Gateway::new(live, &server, room, state.as_ref())?;
+    let taken_at = state.map(|state| state.taken_at());
+    if let Some(at) = taken_at.filter(|at| at.since(gateway.clock.now()) >= chores::APART) {
+        let at = crate::rfc3339::text(at);
+        tracing::warn!(at, "the store is of a time that has not come yet: it counts as of now");
+    }
     if let Some(usage_log) = usage_log {
         gateway.meter(&usage_log)?;
     }
