@@ -31,8 +31,9 @@ impl Walk<'_> {
     /// Whether no attempt may follow the next one.
     pub(crate) fn is_last(&self, call: &Call, policy: &Policy) -> bool {
         let made = call.history.attempts;
+        let caller = call.request.caller;
         let alone =
-            call.route.origin.is_some_and(|group| self.catalog.group(group).fallbacks.is_empty());
+            call.route.origin.is_some_and(|group| self.catalog.fallbacks(caller, group).is_empty());
         let retries = call.request.retries.or(policy.retry.retries).filter(|_| alone);
         made.saturating_add(1) >= policy.retry.max_attempts
             || retries.is_some_and(|retries| made >= retries)

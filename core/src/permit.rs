@@ -18,6 +18,8 @@ pub(crate) struct Permit {
     pub(crate) providers: Vec<ProviderId>,
     /// The strategy stored with it, as it was written: a bad one is warned of at each call.
     pub(crate) strategy: Option<String>,
+    /// What follows a group for its requests, in the place of the group's own; the first of a group counts.
+    pub(crate) fallbacks: Vec<(GroupId, Vec<GroupId>)>,
     /// Tags that its requests carry.
     pub(crate) tags: Vec<String>,
     /// Whether what its requests say of their own priority is heeded.
@@ -60,6 +62,15 @@ impl Catalog {
     pub(crate) fn rights(&self, caller: Option<CallerId>) -> Rights<'_> {
         self.owners.rights(caller)
     }
+
+    /// The groups that follow a group for a caller.
+    pub(crate) fn fallbacks(&self, caller: Option<CallerId>, group: GroupId) -> &[GroupId] {
+        let own = self.rights(caller).permit().map_or(&[][..], |permit| &permit.fallbacks);
+        match own.iter().find(|(of, _)| *of == group) {
+            Some((_, fallbacks)) => fallbacks,
+            None => &self.group(group).fallbacks,
+        }
+    }
 }
 
 impl<'a> Rights<'a> {
@@ -95,7 +106,8 @@ impl Permit {
     }
 
     /// What a key may use in its team, or a team in its organisation: groups that both reach, what
-    /// either is granted, and the tags of both; trust in either is trust. The inner one's own strategy goes first.
+    /// either is granted, and the tags of both; trust in either is trust. The inner one's own strategy goes
+    /// first, and so do its fallbacks of each group.
     pub(crate) fn within(self, outer: &Self) -> Self {
         let groups = match (self.groups, &outer.groups) {
             (Some(own), Some(others)) => {
@@ -108,6 +120,7 @@ impl Permit {
             deployments: [self.deployments.as_slice(), &outer.deployments].concat(),
             providers: [self.providers.as_slice(), &outer.providers].concat(),
             strategy: self.strategy.or_else(|| outer.strategy.clone()),
+            fallbacks: [self.fallbacks.as_slice(), &outer.fallbacks].concat(),
             tags: [self.tags.as_slice(), &outer.tags].concat(),
             trusted: self.trusted || outer.trusted,
         }

@@ -2,7 +2,6 @@
 //! its lists, breadth first, each group once. That also ends any cycle of fallbacks.
 
 use crate::call::{Call, Path};
-use crate::catalog::Group;
 use crate::id::GroupId;
 use crate::inline::Inline;
 use crate::walk::Walk;
@@ -49,7 +48,7 @@ impl Visits {
         small_window: bool,
     ) -> Option<Visit> {
         if let Some(before) = self.next.checked_sub(1).and_then(|index| self.order.get(index)) {
-            self.grow(walk.catalog.group(before.group), call, small_window);
+            self.grow(walk, before.group, call, small_window);
         }
         loop {
             let visit = self.order.get(self.next)?;
@@ -57,7 +56,7 @@ impl Visits {
             if self.open(walk, call, visit) {
                 return Some(visit);
             }
-            self.grow(walk.catalog.group(visit.group), call, false);
+            self.grow(walk, visit.group, call, false);
         }
     }
 
@@ -73,21 +72,23 @@ impl Visits {
         call.route.attempts.contains(visit.group) || call.route.fallback_count < most
     }
 
-    fn grow(&mut self, group: &Group, call: &Call, small_window: bool) {
+    fn grow(&mut self, walk: &Walk<'_>, group: GroupId, call: &Call, small_window: bool) {
         if call.request.prefer.as_ref().is_some_and(|prefer| !prefer.allow_fallbacks) {
             return;
         }
+        let fallbacks = walk.catalog.fallbacks(call.request.caller, group);
+        let group = walk.catalog.group(group);
         match call.route.path {
             Path::Content => self.add(&group.content_fallbacks, false),
             Path::Context => {
                 self.add(&group.context_fallbacks, true);
-                self.add(&group.fallbacks, false);
+                self.add(fallbacks, false);
             }
             Path::General => {
                 if small_window {
                     self.add(&group.context_fallbacks, true);
                 }
-                self.add(&group.fallbacks, false);
+                self.add(fallbacks, false);
             }
         }
     }

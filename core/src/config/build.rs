@@ -254,6 +254,10 @@ impl Builder<'_> {
             for group in caller.groups.iter().flatten().chain(exceeded) {
                 self.group_id(group);
             }
+            for (group, fallbacks) in &caller.fallbacks {
+                let own = self.group_id(group);
+                own.map(|own| self.fallbacks(own, fallbacks));
+            }
             for deployment in &caller.deployments {
                 self.names.deployment(deployment, self.faults);
             }

@@ -39,6 +39,8 @@ pub struct Caller {
     /// How a member is chosen for it, instead of the group's strategy. A name that is no strategy is
     /// warned of, and passed over.
     pub strategy: Option<String>,
+    /// Groups, and the fallback groups that its requests have there in the place of the group's own.
+    pub fallbacks: Vec<(Reference, Vec<Reference>)>,
     /// Tags its requests carry.
     pub tags: Vec<String>,
     /// Its limits.
@@ -143,6 +145,10 @@ impl Caller {
             deployments: map.read("deployments", Reference::read_list).unwrap_or_default(),
             providers: map.read("providers", Reference::read_list).unwrap_or_default(),
             strategy: map.read("strategy", Value::text),
+            fallbacks: map
+                .get("fallbacks")
+                .map(|lists| Reference::read_lists(&lists))
+                .unwrap_or_default(),
             tags: map.read("tags", tags).unwrap_or_default(),
             limits: map.get("limits").map(|limits| Limits::read(&limits)).unwrap_or_default(),
             organisation: None,

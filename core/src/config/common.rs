@@ -26,6 +26,18 @@ impl Reference {
         if value.at_most(MOST_REFERENCES) { value.list(Self::read) } else { None }
     }
 
+    /// Reads a map from names to lists of names.
+    pub(crate) fn read_lists(value: &Value<'_>) -> Vec<(Self, Vec<Self>)> {
+        if !value.at_most(MOST_REFERENCES) {
+            return Vec::new();
+        }
+        let all = value.named(|name, list| {
+            let own = Self { name: name.to_owned(), place: list.place().clone() };
+            (own, Self::read_list(list).unwrap_or_default())
+        });
+        all.into_iter().map(|(_, pair)| pair).collect()
+    }
+
     /// Reads a name, or the one word that stands for none.
     pub(crate) fn read_or(value: &Value<'_>, none: &str) -> Option<Self> {
         Self::read(value).filter(|reference| reference.name != none)

@@ -97,7 +97,15 @@ fn about_callers(config: &Config, catalog: &Catalog, warn: Warn<'_>) {
             warn(path, "unused_organisation", "no team is in it");
         }
     }
-    for (name, _) in &callers.keys {
+    for (name, key) in &callers.keys {
+        let caller = catalog.caller_named(name);
+        let own = key.caller.fallbacks.iter();
+        for group in own.flat_map(|(group, fallbacks)| [group].into_iter().chain(fallbacks)) {
+            let found = catalog.resolve(&group.name).map(|found| found.group);
+            if found.is_some_and(|found| !catalog.permits(caller, found)) {
+                warn(group.place.path().to_owned(), NO_EFFECT, "its key may not use this group");
+            }
+        }
         let unpriced = unpriced_under_a_budget(catalog, name);
         if !unpriced.is_empty() {
             let message = format!(

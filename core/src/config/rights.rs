@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::callers::{Caller, Key};
+use super::common::Reference;
 use super::document::Config;
 use super::fault::Faults;
 use super::names::Names;
@@ -53,12 +54,17 @@ fn permit(caller: &Caller, names: &Names<'_>) -> Permit {
         found.dedup();
         found
     });
+    let list = |(group, fallbacks): &(Reference, Vec<Reference>)| {
+        let fallbacks = fallbacks.iter().filter_map(|group| names.group(group, &quiet));
+        Some((names.group(group, &quiet)?, fallbacks.collect()))
+    };
     let (deployments, providers) = (caller.deployments.iter(), caller.providers.iter());
     Permit {
         groups,
         deployments: deployments.filter_map(|name| names.deployment(name, &quiet)).collect(),
         providers: providers.filter_map(|name| names.provider(name, &quiet)).collect(),
         strategy: caller.strategy.clone(),
+        fallbacks: caller.fallbacks.iter().filter_map(list).collect(),
         tags: caller.tags.clone(),
         trusted: caller.trusted,
     }

@@ -223,7 +223,7 @@ fn key_of(config: &Node, steps: &[Step]) -> String {
         // Of a list, or a map of words, the key itself is what is shown.
         let last = words.last().copied().unwrap_or_default();
         let of_format = matches!(step, Step::Key(_)) || ["members", "routes"].contains(&last);
-        if !of_format || ["headers", "per_kind", "aliases"].contains(&last) {
+        if !of_format || ["headers", "per_kind", "aliases", "fallbacks"].contains(&last) {
             break;
         }
         let word = match step {

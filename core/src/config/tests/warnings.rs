@@ -92,6 +92,11 @@ const SCRIPTED: &[(&str, &str, &str)] = &[
         "unpriced",
         "callers.keys.k",
     ),
+    (
+        "callers: { keys: { k: { sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae, groups: [g], fallbacks: { g: [h] } } } }, groups: { g: { members: [ { id: a } ] }, h: { members: [a] } }",
+        "no_effect",
+        "callers.keys.k.fallbacks.g[0]",
+    ),
     ("groups: { g: { strategy: cost, members: [ { id: a } ] } }", "unpriced", "groups.g.strategy"),
     (
         "groups: { g: { members: [ { id: a, counting: openai } ] } }",
