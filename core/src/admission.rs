@@ -4,15 +4,20 @@
 //! What is reserved of token limits is the largest estimate over the members of the group that the
 //! call starts with. Money is reserved at the dearest of those; a dearer member of a fallback group is
 //! admissible only if the budgets have room for it, and raises the reservation when it is chosen. So
-//! what is reserved always covers what the attempts are reckoned to cost, and a budget is exceeded
-//! only by what attempts cost beyond their estimate: not at all while clients name the most output
-//! they want and no provider gives more.
+//! what is reserved always covers what the attempts are reckoned to cost.
+//!
+//! A provider may count more input than the host did. So nobody is let in on what the calls in flight
+//! may cost beyond their reservation: an owner with calls in flight takes another only if they all fit
+//! at the most they will cost. The new one itself is asked for its estimate alone, or who calls one by
+//! one could not spend a budget to its end. A budget is thus exceeded by at most what one call costs
+//! beyond its estimate, while clients name the most output they want and no provider counts more than
+//! [`Learnt::most`](crate::learnt::Learnt::most) allows for.
 
 use crate::action::Action;
 use crate::call::Call;
 use crate::counting::Used;
 use crate::fleet::read;
-use crate::id::{DeploymentId, GroupId, ReservationId};
+use crate::id::{GroupId, ReservationId};
 use crate::ledger::Held;
 use crate::limit::Amounts;
 use crate::owners::{Chain, Owner, OwnerId};
@@ -50,8 +55,8 @@ impl Router {
         let before = call.route.origin;
         let mut waived = Chain::new();
         let asked = loop {
-            let (amounts, money) = self.largest(call);
-            let hold = Hold { owners, amounts, money, waived, ..Hold::EMPTY };
+            let (amounts, money, margin) = self.largest(call);
+            let hold = Hold { owners, amounts, money, margin, waived, ..Hold::EMPTY };
             match self.denial(&hold, call.request.priority, now) {
                 Some((owner, Denial::Budget(_))) if self.catalog.downgrade(owner).is_some() => {
                     // The nearest owner's group stands; those further out waive theirs.
@@ -123,12 +128,12 @@ impl Router {
         }
     }
 
-    /// The largest estimate over the members of the group that the call starts with: of tokens, and
-    /// of cost in nano-USD.
-    fn largest(&self, call: &Call) -> (Amounts, u64) {
+    /// The largest estimate over the members of the group that the call starts with: of tokens, of
+    /// cost in nano-USD, and of what it may cost beyond that.
+    fn largest(&self, call: &Call) -> (Amounts, u64, u64) {
         let mut amounts = Amounts { requests: 1, ..Amounts::default() };
-        let mut money = 0;
-        let Some(group) = call.route.origin else { return (amounts, money) };
+        let (mut money, mut most) = (0, 0);
+        let Some(group) = call.route.origin else { return (amounts, money, 0) };
         let group = self.catalog.group(group);
         let model = group.takes_any.then(|| call.model(&self.catalog));
         for member in &group.members {
@@ -141,18 +146,24 @@ impl Router {
             let expected = self.fleet.expected(&self.catalog, target, &call.request);
             amounts.input = amounts.input.max(expected.input);
             amounts.output = amounts.output.max(expected.output);
-            money = money.max(deployment.price.map_or(0, |price| price.at_most(&expected)));
+            if let Some(price) = deployment.price {
+                money = money.max(price.at_most(&expected));
+                let widest = self.fleet.most(&self.catalog, target, &call.request);
+                most = most.max(price.at_most(&widest));
+            }
         }
-        (amounts, money)
+        (amounts, money, most.saturating_sub(money))
     }
 
     /// An attempt goes out: what is reserved covers it, which the funnel has seen to.
-    pub(crate) fn fund(&mut self, call: &mut Call, deployment: DeploymentId, expected: &Amounts) {
+    pub(crate) fn fund(&mut self, call: &mut Call, target: Target, expected: &Amounts) {
         let Some((hold, Some(id))) = &mut call.hold else { return };
-        let price = self.catalog.deployment(deployment).price;
-        let cost = price.map_or(0, |price| price.at_most(expected));
-        let needed = hold.bill.cost.saturating_add(cost);
-        self.purses.raise(hold, needed.max(hold.money));
+        let price = self.catalog.deployment(target.deployment).price;
+        let cost = |amounts: &Amounts| price.map_or(0, |price| price.at_most(amounts));
+        let needed = hold.bill.cost.saturating_add(cost(expected)).max(hold.money);
+        let most = self.fleet.most(&self.catalog, target, &call.request);
+        let most = hold.bill.cost.saturating_add(cost(&most));
+        self.purses.raise(hold, needed, most.saturating_sub(needed));
         if let Some(kept) = self.purses.holds.get_mut(*id) {
             *kept = *hold;
         }
@@ -287,8 +298,8 @@ impl Router {
         };
         read(&mut readings, &owner.name, &purse.meter, &owner.rates, amounts, slots, now);
         if let Some(budget) = &owner.budget {
-            let gone =
-                purse.money.spent(&budget.window, now).saturating_add(purse.money.reserved());
+            let spent = purse.money.spent(&budget.window, now);
+            let gone = spent.saturating_add(purse.money.in_flight());
             let signed = |nano: u64| i64::try_from(nano).unwrap_or(i64::MAX);
             let before = signed(budget.nano_usd).saturating_sub(signed(gone));
             readings.push(LimitReading {

@@ -27,7 +27,7 @@ impl Router {
         call.operator = call.request.caller.is_none();
         let asked = if call.operator { Ok(None) } else { self.ask(&mut call, now) };
         match asked {
-            Ok(hold) => call.hold = hold.map(|hold| (Hold { money: 0, ..hold }, None)),
+            Ok(hold) => call.hold = hold.map(|hold| (Hold { money: 0, margin: 0, ..hold }, None)),
             Err(refusal) => {
                 let outcome = Outcome::Refused(refusal);
                 call.note(|| record::finished(&outcome, now));

@@ -279,6 +279,12 @@ impl Fleet {
         learnt.expected(catalog.deployment(target.deployment), request)
     }
 
+    /// The most that an attempt at this target will use, as far as can be said.
+    pub(crate) fn most(&self, catalog: &Catalog, target: Target, request: &Request) -> Amounts {
+        let learnt = &self.state(target.state).learnt;
+        learnt.most(catalog.deployment(target.deployment), request)
+    }
+
     /// What an attempt takes of the limits of this target's deployment and its provider.
     pub(crate) fn amounts(&self, catalog: &Catalog, target: Target, request: &Request) -> Amounts {
         let learnt = &self.state(target.state).learnt;

@@ -107,6 +107,18 @@ impl Learnt {
         self.input.correct(estimate)
     }
 
+    /// The most of [`Self::expected`] that it will be, as far as can be said: the output is the most there
+    /// may be already, and the input is not twice what many answers have taught, or, before there are
+    /// many, what an estimate is ever corrected to.
+    pub(crate) fn most(&self, deployment: &Deployment, request: &Request) -> Amounts {
+        let expected = self.expected(deployment, request);
+        let estimate = request.input_estimate();
+        let most = estimate.saturating_mul(FACTOR);
+        let known = self.input.is_known();
+        let most = if known { most.min(expected.input.saturating_mul(2)) } else { most };
+        Amounts { input: most.max(expected.input), ..expected }
+    }
+
     pub(crate) fn state(&self) -> LearntState {
         let oldest_first =
             self.outputs.iter().cycle().skip((self.next() + KEPT - self.len()) % KEPT);
@@ -163,8 +175,12 @@ impl Ratio {
         self.ppm = u64::try_from(ppm).unwrap_or(u64::MAX).clamp(PPM / FACTOR, PPM * FACTOR);
     }
 
+    const fn is_known(&self) -> bool {
+        self.answers as usize >= ENOUGH
+    }
+
     fn correct(&self, estimate: u64) -> u64 {
-        if (self.answers as usize) < ENOUGH || estimate > LARGEST {
+        if !self.is_known() || estimate > LARGEST {
             return estimate;
         }
         estimate.saturating_mul(self.ppm).div_ceil(PPM)

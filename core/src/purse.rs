@@ -26,6 +26,8 @@ pub(crate) struct Hold {
     /// Reserved of every budget, in nano-USD; never less than what the attempts so far and the
     /// one in flight are reckoned to cost.
     pub(crate) money: u64,
+    /// What it may cost beyond that, should the estimates prove too low, in nano-USD.
+    pub(crate) margin: u64,
     /// Owners whose exceeded budget sent the call to another group: theirs does not bind it.
     pub(crate) waived: Chain,
     /// What the attempts that have ended used.
@@ -40,6 +42,7 @@ impl Hold {
         owners: Chain::new(),
         amounts: Amounts { requests: 0, input: 0, output: 0 },
         money: 0,
+        margin: 0,
         waived: Chain::new(),
         bill: Bill { used: Amounts { requests: 0, input: 0, output: 0 }, cost: 0, unpriced: false },
         attempt: None,
@@ -142,7 +145,7 @@ impl Purses {
     pub(crate) fn funds(&self, owners: &Owners, hold: &Hold, now: Timestamp) -> Option<Funds> {
         let mut funds: Option<Funds> = None;
         // What is reserved and not used up is the call's own to spend.
-        let own = hold.money.saturating_sub(hold.bill.cost);
+        let own = hold.money.saturating_sub(hold.bill.cost).saturating_add(hold.margin);
         for id in hold.owners.iter() {
             let (Some(owner), Some(purse)) = (owners.get(id), self.get(id)) else { continue };
             let Some(budget) = &owner.budget else { continue };
@@ -167,20 +170,24 @@ impl Purses {
             };
             purse.meter.reserve(&owner.rates, &hold.amounts, now);
             purse.money.reserve(hold.money);
+            purse.money.allow_for(hold.margin);
             touch(&mut self.changed, purse, id);
         }
     }
 
-    /// Reserve more money for a call.
-    pub(crate) fn raise(&mut self, hold: &mut Hold, money: u64) {
+    /// Reserve more money for a call, and allow for more beyond it.
+    pub(crate) fn raise(&mut self, hold: &mut Hold, money: u64, margin: u64) {
         let more = money.saturating_sub(hold.money);
+        let wider = margin.saturating_sub(hold.margin);
         for id in hold.owners.iter() {
             if let Some(purse) = self.all.get_mut(id.index()) {
                 purse.money.reserve(more);
+                purse.money.allow_for(wider);
                 touch(&mut self.changed, purse, id);
             }
         }
         hold.money = hold.money.saturating_add(more);
+        hold.margin = hold.margin.saturating_add(wider);
     }
 
     /// Give back what a call holds, and take what it used.
@@ -190,6 +197,7 @@ impl Purses {
                 continue;
             };
             purse.meter.settle(&owner.rates, &hold.amounts, &hold.bill.used, now);
+            purse.money.no_longer_allow_for(hold.margin);
             let crossed = match &owner.budget {
                 Some(budget) => purse.money.settle(budget, hold.money, hold.bill.cost, now),
                 None => {

@@ -216,7 +216,7 @@ impl Router {
 
     fn owner_state(&self, owner: &Owner) -> Option<(String, OwnerState)> {
         let purse = self.purses.get(self.catalog.owners.find(&owner.name)?)?;
-        let (buckets, money) = (purse.meter.buckets(), purse.money.clone());
+        let (buckets, money) = (purse.meter.buckets(), purse.money.without_margins());
         Some((owner.name.clone(), OwnerState { buckets, money }))
     }
 }
