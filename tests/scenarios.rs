@@ -148,14 +148,6 @@ fn a_name_that_is_nobodys_is_a_fault_with_a_suggestion() {
 }
 
 #[test]
-fn a_key_that_is_not_built_is_told() {
-    let text = scenario("by: b", "{}").replace("strategy: ordered", "commit: complete");
-    let faults = run(&documents(&text)[0], &no_files, Traces::All).expect_err("not built");
-    let shown: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    assert_eq!(shown, ["config.groups.g.commit: is not built yet: `first_content` is used"]);
-}
-
-#[test]
 fn a_config_may_be_a_file_of_its_own() {
     let config = "groups: { g: { strategy: ordered, members: [ { id: a }, { id: b } ] } }";
     let text = scenario("by: b", "{}");

@@ -10,6 +10,7 @@ use super::upstream::{Answer, Behaviour, Script};
 use super::world::{Flight, Stage, Wait, World};
 use crate::action::{Action, Attempt, Event};
 use crate::call::Call;
+use crate::config::Commit;
 use crate::id::AttemptNo;
 use crate::request::Request;
 use crate::time::Timestamp;
@@ -74,7 +75,12 @@ impl World<'_> {
         *turn = turn.saturating_add(1);
         self.sends = self.sends.saturating_add(1);
         let (behaviour, turn) = self.served(index, &scripted, behaviour, call.request());
-        let play = play(&behaviour, &attempt.clocks, call.request());
+        let group = &self.router.catalog().group(attempt.group).name;
+        let commit = self.config.commits.get(group).copied().unwrap_or(Commit::FirstContent);
+        let mut play = play(&behaviour, &attempt.clocks, commit, call.request());
+        if let Some(stalls) = self.plan.calls.get(index).and_then(|call| call.stalls) {
+            play.hold_up(stalls, &attempt.clocks);
+        }
         let number = attempt.number;
         if let Some(ready) = play.ready {
             let what = Happening::Ready { call: index, attempt: number };

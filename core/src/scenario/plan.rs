@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::upstream::Script;
 use crate::catalog::Catalog;
 use crate::chance::Seed;
+use crate::config::Commit;
 use crate::limit::Dimension;
 use crate::request::Request;
 use crate::time::Timestamp;
@@ -15,7 +16,7 @@ use crate::time::Timestamp;
 #[derive(Debug)]
 pub(super) struct Scenario {
     pub(super) name: String,
-    pub(super) catalog: Arc<Catalog>,
+    pub(super) config: Configured,
     pub(super) seed: Seed,
     pub(super) start: Timestamp,
     /// By the deployment's name; one without a script always answers.
@@ -24,6 +25,14 @@ pub(super) struct Scenario {
     pub(super) calls: Vec<CallPlan>,
     pub(super) controls: Vec<Control>,
     pub(super) expect: RunExpect,
+}
+
+/// A config as this host goes by it.
+#[derive(Clone, Debug)]
+pub(super) struct Configured {
+    pub(super) catalog: Arc<Catalog>,
+    /// When an answer counts as begun, by group, where that is not its first content.
+    pub(super) commits: BTreeMap<String, Commit>,
 }
 
 /// One call to be made.
@@ -37,6 +46,8 @@ pub(super) struct CallPlan {
     pub(super) request: Request,
     /// How much is answered, if a recording says; else the script does.
     pub(super) output_tokens: Option<u64>,
+    /// For how long the client takes nothing of a stream that has begun.
+    pub(super) stalls: Option<Duration>,
     /// When the client leaves, from the call's start.
     pub(super) cancel_at: Option<Duration>,
     /// When the host forgets the call without a word, from the call's start.
@@ -54,7 +65,7 @@ pub(super) struct Control {
 /// What an intervention does.
 #[derive(Debug)]
 pub(super) enum Intervention {
-    Reload(Arc<Catalog>),
+    Reload(Configured),
     Clear(String),
     Block(String),
     Unblock(String),

@@ -7,6 +7,7 @@ use core::time::Duration;
 
 use super::upstream::{Answer, Behaviour, Fault, Finish, Manner};
 use crate::action::Clocks;
+use crate::config::Commit;
 use crate::failure::{Failure, FailureKind, QuotaFacts};
 use crate::request::{Request, Usage};
 
@@ -23,6 +24,8 @@ pub(super) struct Play {
     pub(super) ending: Ending,
     /// Whether a clock of the host ends it, rather than the upstream.
     pub(super) by_clock: bool,
+    /// For how long the client held it up.
+    pub(super) stalled: Duration,
     /// What the answer's head says about the quota.
     pub(super) quota: Option<QuotaFacts>,
     pace: Option<Pace>,
@@ -58,8 +61,13 @@ struct Pace {
     tokens: u64,
 }
 
-/// Works out one attempt.
-pub(super) fn play(behaviour: &Behaviour, clocks: &Clocks, request: &Request) -> Play {
+/// Works out one attempt. A stream is ready when as much of it has come as `commit` asks for.
+pub(super) fn play(
+    behaviour: &Behaviour,
+    clocks: &Clocks,
+    commit: Commit,
+    request: &Request,
+) -> Play {
     let input = request.input_tokens.saturating_add(request.tools_tokens);
     let tape = match behaviour {
         Behaviour::Answer(answer) => answer_tape(answer, request.stream, input),
@@ -71,12 +79,23 @@ pub(super) fn play(behaviour: &Behaviour, clocks: &Clocks, request: &Request) ->
         if request.stream { end_of_stream(&tape, clocks) } else { end_of_whole(&tape, clocks) };
     let first = match ending {
         Ending::Whole(_) if !request.stream => Some(ends),
-        Ending::Whole(_) => tape.pace.map(|pace| pace.first),
+        Ending::Whole(_) => tape.pace.map(|pace| pace.begun_at(commit).min(ends)),
         Ending::Failed(..) if !request.stream => None,
-        Ending::Failed(..) => tape.pace.map(|pace| pace.first).filter(|first| *first < ends),
+        Ending::Failed(..) => {
+            tape.pace.map(|pace| pace.begun_at(commit)).filter(|begun| *begun < ends)
+        }
     };
-    let mut play =
-        Play { ready: first, ends, ending, by_clock, quota: tape.quota, pace: tape.pace, input };
+    let stalled = Duration::ZERO;
+    let mut play = Play {
+        ready: first,
+        ends,
+        ending,
+        by_clock,
+        stalled,
+        quota: tape.quota,
+        pace: tape.pace,
+        input,
+    };
     if let (Some(_), Ending::Failed(failure, _)) = (play.ready, play.ending) {
         let kind = match failure.kind {
             FailureKind::TotalTimeout => FailureKind::TotalTimeout,
@@ -88,6 +107,20 @@ pub(super) fn play(behaviour: &Behaviour, clocks: &Clocks, request: &Request) ->
 }
 
 impl Play {
+    /// The client takes nothing of the stream for a while, and the idle clock does not count that.
+    pub(super) fn hold_up(&mut self, stalls: Duration, clocks: &Clocks) {
+        if self.ready.is_none_or(|ready| ready >= self.ends) || self.by_clock {
+            return;
+        }
+        (self.ends, self.stalled) = (self.ends.saturating_add(stalls), stalls);
+        if self.ends > clocks.total {
+            let late = Failure::new(FailureKind::TotalTimeout);
+            self.ends = clocks.total;
+            self.ending = Ending::Failed(late, self.received(clocks.total));
+            self.by_clock = true;
+        }
+    }
+
     /// What a host reckons to have received `elapsed` after sending, if any of it was content.
     pub(super) fn received(&self, elapsed: Duration) -> Option<Usage> {
         let pace = self.pace.filter(|pace| pace.first <= elapsed)?;
@@ -99,6 +132,20 @@ impl Play {
 impl Pace {
     fn last(&self) -> Duration {
         self.first.saturating_add(times(self.gap, self.tokens.saturating_sub(1)))
+    }
+
+    /// When as much has come as `commit` asks for.
+    fn begun_at(&self, commit: Commit) -> Duration {
+        match commit {
+            Commit::FirstContent => self.first,
+            Commit::Complete => Duration::MAX,
+            Commit::HoldBack { tokens, time } => {
+                let more = u64::from(tokens).saturating_sub(1);
+                let enough = self.first.saturating_add(times(self.gap, more));
+                let enough = if u64::from(tokens) > self.tokens { Duration::MAX } else { enough };
+                enough.min(self.first.saturating_add(time))
+            }
+        }
     }
 
     fn tokens_by(&self, elapsed: Duration) -> u64 {
@@ -261,7 +308,7 @@ mod tests {
     }
 
     fn outcome(behaviour: &Behaviour, request: &Request) -> (Option<u128>, u128, String) {
-        let play = play(behaviour, &CLOCKS, request);
+        let play = play(behaviour, &CLOCKS, Commit::FirstContent, request);
         let ending = match play.ending {
             Ending::Whole(_) => "whole".to_owned(),
             Ending::Failed(failure, _) => failure.kind.name().to_owned(),
@@ -337,7 +384,8 @@ mod tests {
 
     #[test]
     fn what_was_received_counts_tokens_by_their_time() {
-        let play = play(&fault(Manner::Reset, Some(40)), &CLOCKS, &streamed());
+        let reset = fault(Manner::Reset, Some(40));
+        let play = play(&reset, &CLOCKS, Commit::FirstContent, &streamed());
         assert_eq!(play.received(ms(99)), None);
         let output = |at| play.received(ms(at)).map(|usage| (usage.input, usage.output));
         assert_eq!(output(100), Some((100, 1)));

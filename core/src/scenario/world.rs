@@ -6,7 +6,7 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::{Control, Intervention, Scenario};
+use super::plan::{Configured, Control, Intervention, Scenario};
 use super::play::{Ending, Play};
 use super::queue::{Class, Happening, Queue};
 use super::record::Record;
@@ -22,6 +22,8 @@ use crate::time::Timestamp;
 pub(super) struct World<'s> {
     pub(super) plan: &'s Scenario,
     pub(super) router: Recorder,
+    /// The config in force.
+    pub(super) config: &'s Configured,
     /// One per call of the plan.
     pub(super) records: Vec<Record>,
     /// What went against the contract between core and host; none in a sound engine.
@@ -70,7 +72,8 @@ impl<'s> World<'s> {
     pub(super) fn new(plan: &'s Scenario, journal: Option<usize>) -> Self {
         let mut world = Self {
             plan,
-            router: Recorder::new(plan.catalog.clone(), plan.start, journal),
+            router: Recorder::new(plan.config.catalog.clone(), plan.start, journal),
+            config: &plan.config,
             records: plan.calls.iter().map(Record::new).collect(),
             breaches: Vec::new(),
             calls: plan.calls.iter().map(|_| Stage::Absent).collect(),
@@ -173,10 +176,13 @@ impl<'s> World<'s> {
         }
     }
 
-    fn intervene(&mut self, control: &Control) -> usize {
+    fn intervene(&mut self, control: &'s Control) -> usize {
         let clock = self.clock();
         let notice = match &control.what {
-            Intervention::Reload(catalog) => Some(Notice::Catalog(catalog.clone())),
+            Intervention::Reload(config) => {
+                self.config = config;
+                Some(Notice::Catalog(config.catalog.clone()))
+            }
             Intervention::Clear(name) => self.named(name).map(Notice::Clear),
             Intervention::Block(name) => self.named(name).map(Notice::Block),
             Intervention::Unblock(name) => self.named(name).map(Notice::Unblock),
@@ -250,7 +256,7 @@ impl<'s> World<'s> {
                 attempt,
                 usage,
                 ended_at: clock,
-                stalled_by_client: Duration::ZERO,
+                stalled_by_client: flight.play.stalled,
             },
             Ending::Failed(failure, usage) => Event::Failed { attempt, failure, usage },
         };

@@ -30,7 +30,7 @@ struct Row {
     plain: bool,
     streamed: bool,
     /// The same for the core alone, in `tests/scenarios`.
-    scenario: Option<&'static str>,
+    scenario: &'static str,
     play: fn(Way) -> Play,
 }
 
@@ -58,53 +58,53 @@ const STREAMED: (bool, bool) = (false, true);
 #[rustfmt::skip]
 const ROWS: [Row; 24] = [
     row!(1, "one 429 with Retry-After, no backup", "served; the second attempt not before the time it gave",
-        BOTH, Some("fault-01-rate-limited-and-alone"), before::row_01),
+        BOTH, "fault-01-rate-limited-and-alone", before::row_01),
     row!(2, "429 for ever", "the backup serves; the primary is left alone until Retry-After",
-        BOTH, Some("fault-02-rate-limited-for-ever"), before::row_02),
+        BOTH, "fault-02-rate-limited-for-ever", before::row_02),
     row!(3, "one 500", "served, the second attempt elsewhere if there is an elsewhere",
-        BOTH, Some("fault-03-one-error-goes-elsewhere"), before::row_03),
+        BOTH, "fault-03-one-error-goes-elsewhere", before::row_03),
     row!(4, "503 for ever", "the backup serves; once the breaker has tripped only probes reach the primary",
-        BOTH, Some("fault-04-overloaded-for-ever"), before::row_04),
+        BOTH, "fault-04-overloaded-for-ever", before::row_04),
     row!(5, "TCP reset at accept, after the request, after the headers", "the backup serves",
-        BOTH, Some("fault-05-connection-reset"), before::row_05),
+        BOTH, "fault-05-connection-reset", before::row_05),
     row!(6, "accepts and never answers", "the first-content or answer clock ends it; the backup serves; the connection is closed",
-        BOTH, Some("fault-06-accepts-and-never-answers"), before::row_06),
+        BOTH, "fault-06-accepts-and-never-answers", before::row_06),
     row!(7, "speaks only after the clock", "the backup serves before the primary would have spoken",
-        BOTH, Some("fault-07-first-token-too-late"), before::row_07),
+        BOTH, "fault-07-first-token-too-late", before::row_07),
     row!(8, "cut at token 40 of 60", "an error event, no terminal event, no finish reason; nothing is sent again. A whole answer: the backup serves",
-        BOTH, Some("fault-08-cut-after-content"), behind::row_08),
+        BOTH, "fault-08-cut-after-content", behind::row_08),
     row!(9, "stalls between tokens", "as 8, at the idle clock",
-        BOTH, Some("fault-09-stall-between-tokens"), behind::row_09),
+        BOTH, "fault-09-stall-between-tokens", behind::row_09),
     row!(10, "one malformed chunk", "skipped, or ended as 8; other streams are unharmed",
-        BOTH, Some("fault-10-malformed-chunk"), behind::row_10),
+        BOTH, "fault-10-malformed-chunk", behind::row_10),
     row!(11, "all content and a finish reason, no terminal event", "ends clean within 3 s; without a finish reason, as 8",
-        STREAMED, Some("fault-11-no-terminal-event"), behind::row_11),
+        STREAMED, "fault-11-no-terminal-event", behind::row_11),
     row!(12, "the context is too long", "one attempt at the primary; a larger model takes it",
-        BOTH, Some("fault-12-context-length"), before::row_12),
+        BOTH, "fault-12-context-length", before::row_12),
     row!(13, "a content filter", "a clean error and no retry, or the content list",
-        BOTH, Some("fault-13-content-filter"), before::row_13),
+        BOTH, "fault-13-content-filter", before::row_13),
     row!(14, "cut after content, and the backup refuses", "as 8: no mixture of two answers",
-        STREAMED, Some("fault-14-no-mixture-of-answers"), behind::row_14),
+        STREAMED, "fault-14-no-mixture-of-answers", behind::row_14),
     row!(15, "down for a while under steady calls", "all served by the backup, probes only in between, and back soon after",
-        BOTH, Some("fault-15-down-for-a-minute"), before::row_15),
+        BOTH, "fault-15-down-for-a-minute", before::row_15),
     row!(16, "accounting on each of these", "`model` and headers name who answered; usage and cost are exact, or marked estimated (looked at after every call of the other rows too)",
-        BOTH, Some("b-05-one-settlement-whatever-the-ending"), behind::row_16),
+        BOTH, "b-05-one-settlement-whatever-the-ending", behind::row_16),
     row!(17, "an error inside a 200", "treated as the failure it names",
-        BOTH, Some("fault-17-error-inside-a-200"), before::row_17),
+        BOTH, "fault-17-error-inside-a-200", before::row_17),
     row!(18, "a role-only frame, pings, then cut", "the backup serves: no content was delivered",
-        STREAMED, Some("fault-18-role-only-frame-then-cut"), before::row_18),
+        STREAMED, "fault-18-role-only-frame-then-cut", before::row_18),
     row!(19, "a byte now and then; headers, then silence; endless headers; a body of 1 GB", "bounded by the clocks and the size limits; memory flat",
-        BOTH, Some("b-02-silence-is-bounded"), before::row_19),
+        BOTH, "b-02-silence-is-bounded", before::row_19),
     row!(20, "the client leaves: before headers, before content, mid-stream", "the upstream is closed, settled as cancelled, no blame",
-        BOTH, Some("fault-20-client-leaves"), behind::row_20),
+        BOTH, "fault-20-client-leaves", behind::row_20),
     row!(21, "gzip, chunks, CR LF, split UTF-8, comments, BOM", "passed on intact, and its usage is heard",
-        BOTH, None, behind::row_21),
+        BOTH, "settles-what-was-used", behind::row_21),
     row!(22, "`commit: hold_back` and `complete` on 8, 9, 14", "served whole from the backup; of a broken answer not a word is shown",
-        STREAMED, None, behind::row_22),
+        STREAMED, "fault-22-held-back", behind::row_22),
     row!(23, "a whole answer slower than the first-token clock", "served",
-        PLAIN, Some("fault-23-slow-whole-answer"), before::row_23),
+        PLAIN, "fault-23-slow-whole-answer", before::row_23),
     row!(24, "a slow client at a fast stream", "the idle clock pauses; memory bounded; no blame",
-        STREAMED, None, behind::row_24),
+        STREAMED, "fault-24-slow-client", behind::row_24),
 ];
 
 /// Longer than any scene takes, on a busy machine too.
@@ -157,10 +157,8 @@ fn scorecard() -> String {
     for row in &ROWS {
         let cell = |there: bool| if there { "holds" } else { "–" };
         let [plain, streamed] = [cell(row.plain), cell(row.streamed)];
-        let scenario = row
-            .scenario
-            .map_or("–".to_owned(), |name| format!("[{name}](../tests/scenarios/{name}.yaml)"));
-        let Row { number, fault, holds, .. } = row;
+        let Row { number, fault, holds, scenario, .. } = row;
+        let scenario = format!("[{scenario}](../tests/scenarios/{scenario}.yaml)");
         let _ = writeln!(
             out,
             "| {number} | {fault} | {holds} | {plain} | {streamed} | {plain} | {streamed} | {scenario} |"
@@ -189,7 +187,7 @@ Anthropic's messages, for whole answers and for streams, with a primary that spe
 that has to be translated to. After each, nothing is in flight or reserved, and there is one usage record for each call.
 
 *holds* is what the test saw in every one of these ways; – is where the fault cannot be. The last column is the same
-fault for the core alone, on a virtual clock; what has none there is the host's own affair. This page is written by
+fault for the core alone, on a virtual clock, as far as it is the core's affair. This page is written by
 [native-host/tests/gateway/faults.rs](../native-host/tests/gateway/faults.rs).
 
 | # | Fault at the primary | What must hold | chat | chat, streamed | messages | messages, streamed | Scenario |

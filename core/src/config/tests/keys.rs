@@ -93,8 +93,6 @@ const OF_HOSTS: &[&str] = &[
     "providers.N.mock",
     "deployments.N.params",
     "groups.N.members.[].params",
-    "groups.N.commit",
-    "policy.commit",
 ];
 
 /// Keys that no scenario can show, and the tests that do: file and function.

@@ -66,6 +66,7 @@ fn call(
         at: Duration::ZERO,
         request: request(fields, names),
         output_tokens: None,
+        stalls: fields.read("stalls", Value::duration),
         cancel_at: fields.read("cancel_at", Value::duration),
         lost_at: fields.read("lost_at", Value::duration),
         expect: Arc::new(expect.unwrap_or_default()),

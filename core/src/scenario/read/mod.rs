@@ -14,11 +14,11 @@ use std::sync::Arc;
 use self::arrival::Source;
 use super::Load;
 use super::not_built::{Section, refuse};
-use super::plan::Scenario;
+use super::plan::{Configured, Scenario};
 use super::upstream::Script;
 use crate::catalog::Catalog;
 use crate::chance::Seed;
-use crate::config::{Config, ConfigFault, Faults, Fields, Loaded, Value, timestamp};
+use crate::config::{Commit, Config, ConfigFault, Faults, Fields, Loaded, Value, timestamp};
 use crate::id::CallerId;
 use crate::node::Node;
 use crate::time::Timestamp;
@@ -26,8 +26,8 @@ use crate::time::Timestamp;
 /// When a scenario starts that does not say: the first of January 2026, UTC.
 const NEW_YEAR_2026: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 
-/// The catalogs of the controls that reload, in order; `None` where one is at fault.
-type Reloads = std::vec::IntoIter<Option<Arc<Catalog>>>;
+/// The configs of the controls that reload, in order; `None` where one is at fault.
+type Reloads = std::vec::IntoIter<Option<Configured>>;
 
 /// Reads a whole scenario.
 pub(super) fn scenario(document: &Node, load: Load<'_>) -> Result<Scenario, Vec<ConfigFault>> {
@@ -45,11 +45,12 @@ pub(super) fn scenario(document: &Node, load: Load<'_>) -> Result<Scenario, Vec<
 fn top(fields: &mut Fields<'_>, configs: &mut Configs<'_>) -> Option<Scenario> {
     refuse(fields, Section::Top);
     let name = fields.need("name", Value::text);
-    let catalog = fields.need("config", |value| configs.read(value));
+    let config = fields.need("config", |value| configs.read(value));
     let controls = fields.get("controls");
     let reloads = controls.as_ref().map_or_else(Vec::new, |value| configs.reloads(value));
-    let sound = catalog.is_some() && reloads.iter().all(Option::is_some);
-    let names = Names::of(catalog.iter().chain(reloads.iter().flatten()), sound);
+    let sound = config.is_some() && reloads.iter().all(Option::is_some);
+    let all = config.iter().chain(reloads.iter().flatten());
+    let names = Names::of(all.map(|config| &config.catalog), sound);
     let scripts = fields.get("upstreams").map(|value| scripts(&value, &names));
     let controls = controls.and_then(|value| {
         let mut reloads = reloads.into_iter();
@@ -68,7 +69,7 @@ fn top(fields: &mut Fields<'_>, configs: &mut Configs<'_>) -> Option<Scenario> {
             .read("expect", |value| expect::run_expect(value, &names))
             .unwrap_or_default(),
         name: name?,
-        catalog: catalog?,
+        config: config?,
     })
 }
 
@@ -91,7 +92,7 @@ struct Configs<'l> {
 
 impl Configs<'_> {
     /// The configs of all reloads, in order, read before anything that may use their names.
-    fn reloads(&mut self, controls: &Value<'_>) -> Vec<Option<Arc<Catalog>>> {
+    fn reloads(&mut self, controls: &Value<'_>) -> Vec<Option<Configured>> {
         let mut all = Vec::new();
         for (_, control) in controls.children() {
             for (key, config) in control.children() {
@@ -103,17 +104,23 @@ impl Configs<'_> {
         all
     }
 
-    fn read(&mut self, value: &Value<'_>) -> Option<Arc<Catalog>> {
+    fn read(&mut self, value: &Value<'_>) -> Option<Configured> {
         let loaded = match value.node() {
             Node::Text(path) => self.read_file(path, value),
             _ => Config::load_scripted(value),
         }?;
         // A test must not pass by a rule that is not the one it names.
-        for key in &loaded.not_built {
+        // When an answer counts as begun is for hosts to see to, and this one does.
+        let here = |path: &str| path.ends_with(".commit");
+        for key in loaded.not_built.iter().filter(|key| !here(&key.path)) {
             let message = format!("is not built yet: {}", key.instead);
             self.add(&key.path, message);
         }
-        Some(Arc::new(loaded.catalog))
+        let commits = loaded.config.groups.iter().filter_map(|group| {
+            let commit = group.policy.commit.or(loaded.config.policy.commit)?;
+            (commit != Commit::FirstContent).then(|| (group.name.clone(), commit))
+        });
+        Some(Configured { commits: commits.collect(), catalog: Arc::new(loaded.catalog) })
     }
 
     fn read_file(&mut self, path: &str, value: &Value<'_>) -> Option<Loaded> {
