@@ -98,6 +98,7 @@ impl Builder<'_> {
             provider.and_then(|provider| table.find(provider, &config.model)).unwrap_or_default();
         Known {
             path: config.place.path(),
+            deployment: config.name.clone(),
             supports: supports.without(&config.supports),
             price: price.filter(|_| config.price.is_none()),
         }

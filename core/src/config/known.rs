@@ -12,6 +12,7 @@ use super::provider::{Protocol, ProviderConfig};
 use super::units::{count, pico_usd_per_token};
 use crate::catalog::Supports;
 use crate::cost::Price;
+use crate::node::Node;
 
 const TABLE: &str = include_str!("known.txt");
 
@@ -20,6 +21,8 @@ const TABLE: &str = include_str!("known.txt");
 pub struct Known {
     /// The deployment's place in the document.
     pub path: String,
+    /// Its name.
+    pub deployment: String,
     /// What it can do: what the configuration says itself is not here.
     pub supports: Supports,
     /// What it costs, if the configuration does not say.
@@ -33,9 +36,90 @@ impl Known {
         title.rsplit(' ').next().unwrap_or_default().trim_end_matches('.')
     }
 
+    /// Writes it as a configuration would.
+    fn write_into(&self, entry: &mut Vec<(String, Node)>) {
+        let Supports { tools, vision, audio, json_schema, web_search, .. } = self.supports;
+        let can = [
+            ("tools", tools),
+            ("vision", vision),
+            ("audio", audio),
+            ("json_schema", json_schema),
+            ("web_search", web_search),
+        ];
+        let can = can.into_iter().filter_map(|(key, can)| Some((key, Node::Bool(can?))));
+        let sizes = [
+            ("context_tokens", self.supports.context_tokens),
+            ("output_tokens", self.supports.output_tokens),
+        ];
+        let sizes =
+            sizes.into_iter().filter_map(|(key, size)| Some((key, Node::Int(size?.into()))));
+        let supports: Vec<_> =
+            can.chain(sizes).map(|(key, value)| (key.to_owned(), value)).collect();
+        match entry.iter_mut().find(|(key, _)| key == "supports") {
+            Some((_, Node::Map(said))) => said.extend(supports),
+            _ => entry.push(("supports".into(), Node::Map(supports))),
+        }
+        if let Some(Price { input, cached_input, cache_write, output }) = self.price {
+            let all = [
+                ("input", input),
+                ("cached_input", cached_input),
+                ("cache_write", cache_write),
+                ("output", output),
+            ];
+            let all = all.map(|(key, price)| (key.to_owned(), Node::Text(usd_per_million(price))));
+            entry.push(("price".into(), Node::Map(all.into())));
+        }
+    }
+
     /// Whether it says nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.supports == Supports::default() && self.price.is_none()
+    }
+}
+
+/// The document with what the table gave it written out, and nothing left to give: it means the same
+/// beside another table.
+pub(crate) fn written_out(document: &Node, given: &[Known]) -> Node {
+    let Node::Map(sections) = document else { return document.clone() };
+    let mut sections = sections.clone();
+    sections.retain(|(name, _)| name != "known_models");
+    sections.push(("known_models".into(), Node::Bool(false)));
+    for known in given {
+        if let Some(entry) = entry_of(&mut sections, &known.deployment) {
+            known.write_into(entry);
+        }
+    }
+    Node::Map(sections)
+}
+
+/// Where a deployment is defined: in its section, or in the place of a member.
+fn entry_of<'n>(
+    sections: &'n mut [(String, Node)],
+    deployment: &str,
+) -> Option<&'n mut Vec<(String, Node)>> {
+    let (mut own, mut members) = (None, Vec::new());
+    for (name, section) in sections {
+        match (name.as_str(), section) {
+            ("deployments", Node::Map(all)) => {
+                own = all.iter_mut().find(|(name, _)| name == deployment).map(|(_, entry)| entry);
+            }
+            ("groups", Node::Map(groups)) => {
+                for (_, group) in groups {
+                    let Node::Map(keys) = group else { continue };
+                    let list = keys.iter_mut().find(|(key, _)| key == "members");
+                    if let Some((_, Node::List(list))) = list {
+                        members.extend(list);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let defines = |node: &Node| matches!(node.get("id"), Some(Node::Text(id)) if id == deployment);
+    let entry = own.or_else(|| members.into_iter().find(|member| defines(member)));
+    match entry {
+        Some(Node::Map(entry)) => Some(entry),
+        _ => None,
     }
 }
 
@@ -103,6 +187,11 @@ fn undated(model: &str) -> &str {
         }
     }
     model
+}
+
+/// A price in pico-USD per token, as a configuration says it.
+fn usd_per_million(price: u64) -> String {
+    format!("{}.{:06}", price / 1_000_000, price % 1_000_000)
 }
 
 /// What a line says behind the model's name.

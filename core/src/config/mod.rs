@@ -156,7 +156,8 @@ fn load(value: &Value<'_>, secrets: Secrets<'_>) -> Option<Loaded> {
     }
     let absent = config.providers.iter().filter(|provider| provider.missing_key.is_some());
     let absent = absent.map(|provider| provider.name.as_str()).collect();
-    catalog.document = document_of(value.node(), scripted, &absent);
+    let document = known::written_out(value.node(), &known);
+    catalog.document = document_of(&document, scripted, &absent);
     let warnings = warnings::warnings(&config, &catalog);
     Some(Loaded { not_built: not_built::not_built(value), warnings, config, catalog, known })
 }

@@ -2,7 +2,8 @@
 //!
 //! Sections that only hosts read (`server`, `egress`, `metering`, `telemetry`, `state`) are left out, and so are
 //! the providers' `headers`, `proxy`, `ca`, `api_key` and `credentials`. A key that was optional and absent stays,
-//! for it blocks the provider's deployments: it is a reference, and as absent here.
+//! for it blocks the provider's deployments: it is a reference, and as absent here. What the table of known
+//! models filled in is written out, and `known_models` is off: an engine with another table decides the same.
 //!
 //! One byte says whether it is in the short form of scenario files. Then each value is a byte for its
 //! kind, and: nothing; nothing (false or true, by the kind); 16 bytes of a whole number; 8 bytes of

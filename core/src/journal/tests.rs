@@ -224,6 +224,28 @@ fn a_document_keeps_no_secret_and_builds_the_same_catalog() {
     assert!(document::load(&deep).is_err(), "no deeper than a configuration");
 }
 
+#[test]
+fn what_the_table_of_models_says_is_written_out() {
+    let json = r#"{
+      "known_models": true,
+      "providers": { "p": { "protocol": "openai", "api_key": { "env": "A" } } },
+      "deployments": {
+        "d": { "provider": "p", "model": "gpt-4o", "supports": { "tools": false } },
+        "e": { "provider": "p", "model": "gpt-4o", "price": { "input": 1, "output": 2 } },
+        "f": { "provider": "p", "model": "nobody-knows" } },
+      "groups": { "g": { "members": ["d", "e", "f", { "id": "h", "provider": "p", "model": "gpt-4o" }] } } }"#;
+    let document = serde_json::from_str(json).unwrap();
+    let loaded = Config::load_scenario(&document).unwrap();
+    assert_eq!(loaded.known.len(), 3);
+    let catalog = loaded.catalog;
+    let price = |name: &str| catalog.deployment(catalog.deployment_named(name).unwrap()).price;
+    assert!(price("d").is_some() && price("d") != price("e") && price("d") == price("h"));
+    assert_eq!(document::load(&catalog.document).unwrap(), catalog);
+    let text = String::from_utf8_lossy(&catalog.document);
+    assert_eq!(text.matches("known_models").count(), 1);
+    assert_eq!(text.matches("context_tokens").count(), 3, "no table is needed to read it");
+}
+
 fn through<T: Serialize + for<'d> Deserialize<'d>>(value: &T) -> T {
     let mut out = Vec::new();
     let mut names = Names::default();

@@ -84,7 +84,7 @@ fn usd(pico: u64) -> f64 {
 }
 
 fn known_json(known: &Known) -> Value {
-    let Known { path, supports, price } = known;
+    let Known { path, supports, price, .. } = known;
     json!({
         "path": path,
         "as_of": Known::as_of(),
