@@ -3,7 +3,8 @@
 //!
 //! The strategy in force is the first of: the request's own, its `sort` or the suffix of its model
 //! name, the key's, the deciding rule's, the last adding rule's, the group's. A name that is no
-//! strategy, or one that a caller may not ask for, is passed over with the warning `bad_override`.
+//! strategy, or one that a caller may not ask for, is passed over with the warning `bad_override`; so is
+//! one in a request's preferences that is no deployment's and no provider's.
 
 use core::iter;
 use core::time::Duration;
@@ -14,7 +15,7 @@ use crate::ceilings::tighter;
 use crate::config::{Ceilings, override_strategy};
 use crate::id::GroupId;
 use crate::permit::Rights;
-use crate::preferences::Sort;
+use crate::preferences::{Preferences, Sort};
 use crate::request::{Request, Warning};
 use crate::resolution::{ConcreteName, Resolution};
 use crate::route_rules::{Additions, Facts};
@@ -72,7 +73,7 @@ impl Catalog {
         let concrete = ConcreteName::of(&request.model, found.as_ref());
         let origin = found.map(|found| found.group);
         let (asked, bad) = asked_strategy(request, sort, self.rights(request.caller));
-        if bad && request.trace {
+        if request.trace && (bad || prefer.is_some_and(|prefer| self.prefers_nobody(prefer))) {
             entries.push(TraceEntry::Warned { at: now, warning: Warning::BadOverride });
         }
         let max_price = prefer.and_then(|prefer| prefer.max_price);
@@ -90,6 +91,16 @@ impl Catalog {
             deadline: sum.deadline,
             entries,
         }
+    }
+
+    /// Whether a list of a request's preferences has a name that is nobody's.
+    fn prefers_nobody(&self, prefer: &Preferences) -> bool {
+        let somebodys = |name: &String| {
+            self.deployments().any(|(_, own)| own.name == *name)
+                || self.providers.iter().any(|own| own.name == *name)
+        };
+        let mut names = prefer.order.iter().chain(&prefer.only).chain(&prefer.ignore);
+        names.any(|name| !somebodys(name))
     }
 
     /// What rules look at in a request that came with so many of its tags.

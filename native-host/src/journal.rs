@@ -4,7 +4,7 @@
 //! router's lock. What waits meanwhile is bounded: if the disk cannot keep up, or the file has its
 //! full size, the journal ends there and the log says so. Calls go on either way.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -22,20 +22,30 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// A file's size at most, in bytes.
 const LONGEST_FILE: u64 = 4 << 30;
 
-/// Creates the file, for its owner alone. One that is there is kept under the name with `.old`
-/// behind, in the place of an older one: a journal belongs to one run of the process.
+/// Creates the file, for its owner and this process alone. One that is there is kept under the name with
+/// `.old` behind, in the place of an older one: a journal belongs to one run of the process.
 ///
 /// # Errors
-/// The file cannot be created; the text names it.
+/// The file cannot be created, or another process writes to it; the text names it.
 pub(crate) fn create(path: &str) -> Result<File, String> {
     let fault = |error| format!("cannot create the journal `{path}`: {error}");
-    let path = Path::new(path);
-    if path.exists() {
-        let mut old = path.as_os_str().to_owned();
+    let place = Path::new(path);
+    if place.exists() {
+        let before = File::open(place).map_err(fault)?;
+        if matches!(before.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(format!(
+                "the journal `{path}` is written by another process: give each its own `state.journal`"
+            ));
+        }
+        let mut old = place.as_os_str().to_owned();
         old.push(".old");
-        std::fs::rename(path, PathBuf::from(old)).map_err(fault)?;
+        std::fs::rename(place, PathBuf::from(old)).map_err(fault)?;
     }
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(fault)
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(place);
+    let file = file.map_err(fault)?;
+    // Where the file system knows no locks, there is none.
+    let _ = file.try_lock();
+    Ok(file)
 }
 
 /// The thread that writes.
@@ -123,6 +133,8 @@ mod tests {
         let catalog = Arc::new(loaded.catalog);
         for run in 0..2 {
             let file = create(name).unwrap();
+            let other = create(name).unwrap_err();
+            assert!(other.contains("another process"), "{other}");
             let (config, catalog) = (loaded.config.clone(), Arc::clone(&catalog));
             let live = Live::new(config, catalog, Means::default(), None);
             let gateway = Gateway::new(live, &Server::default(), Some(ROOM), None);

@@ -18,7 +18,7 @@ pub struct ConfigWarning {
     pub path: String,
     /// Its name: `provider_blocked`, `unused_deployment`, `all_drained`, `weight_ignored`,
     /// `order_missing`, `unpriced`, `unreachable_route`, `idle_route`, `bad_override`,
-    /// `idle_batch_reserve`, `unused_provider`, `unused_team`, `unused_organisation`, `no_credentials` or `no_effect`.
+    /// `idle_batch_reserve`, `no_groups`, `unused_provider`, `unused_team`, `unused_organisation`, `no_credentials` or `no_effect`.
     pub name: &'static str,
     /// What follows from it.
     pub message: String,
@@ -44,6 +44,11 @@ pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning>
         }
     }
     all.extend(config.providers.iter().filter_map(without_keys));
+    if config.groups.is_empty() {
+        let message =
+            "there is none: no name that clients may send, but those of deployments".into();
+        all.push(ConfigWarning { path: "groups".into(), name: "no_groups", message });
+    }
     let members = catalog.groups().flat_map(|(_, group)| &group.members);
     let used: BTreeSet<_> = members.map(|member| member.deployment).collect();
     for (id, deployment) in catalog.deployments() {

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::failed;
 use super::operate::{ask, step};
+use super::{failed, listed};
 use crate::cli::KeysCommand;
+use crate::document::Source;
 use crate::keys;
 
 /// The largest key that is read, in bytes.
@@ -17,11 +18,12 @@ const LONGEST: u64 = 64 * 1024;
 /// Makes a key, or hashes one.
 pub(crate) fn run(command: &KeysCommand) -> ExitCode {
     let text = match command {
-        KeysCommand::New { name } => keys::new().map(|key| {
+        KeysCommand::New { name } => keys::new().and_then(|key| {
+            acceptable(name, &key)?;
             let line = config_line(name, &key);
-            format!(
+            Ok(format!(
                 "key: {key}\nIt is not shown again. Under `callers.keys` of the config:\n{line}"
-            )
+            ))
         }),
         KeysCommand::Hash => read().map(|key| keys::hexadecimal(&keys::hash(&key))),
         KeysCommand::List { admin } => {
@@ -68,6 +70,13 @@ fn shown(made: &Value) -> String {
         Some(until) => format!("{key} The old one is valid until {until}."),
         None => key,
     }
+}
+
+/// Whether a config would take the key under this name.
+fn acceptable(name: &str, key: &str) -> Result<(), String> {
+    let text = format!("version: 1\ncallers:\n  keys:\n{}", config_line(name, key));
+    let config = Source::new(text, "the name".into());
+    config.load().map(drop).map_err(|faults| listed(&config.name, &faults))
 }
 
 fn config_line(name: &str, key: &str) -> String {

@@ -56,14 +56,20 @@ pub(crate) fn summary(args: &UsageArgs) -> Result<Value, String> {
 }
 
 /// The sums, and how many lines could not be read.
+///
+/// # Errors
+/// A file cannot be read, or has lines and none of them is a record; the text names it.
 fn sums(args: &UsageArgs) -> Result<(Sums, u64), String> {
     let (mut sums, mut unread) = (Sums::new(), 0);
     for path in &args.files {
         let fault = |error| format!("cannot read `{}`: {error}", path.display());
+        let (mut records, before) = (0_u64, unread);
         for line in BufReader::new(File::open(path).map_err(fault)?).split(b'\n') {
             // A line that was torn may end in the middle of a character.
             let line = line.map_err(fault)?;
-            match serde_json::from_slice::<UsageRecord>(&line) {
+            let record = serde_json::from_slice::<UsageRecord>(&line);
+            records += u64::from(record.is_ok());
+            match record {
                 Ok(record) if within(args, &record.at) => {
                     let names = args.by.iter().map(|name| value(&record, name)).collect();
                     sums.entry(names).or_default().add(&record);
@@ -72,6 +78,9 @@ fn sums(args: &UsageArgs) -> Result<(Sums, u64), String> {
                 // Where a torn line was mended there is an empty one.
                 Err(_) => unread += u64::from(!line.is_empty()),
             }
+        }
+        if records == 0 && unread > before {
+            return Err(format!("`{}` is no usage log: no line is a record", path.display()));
         }
     }
     Ok((sums, unread))

@@ -122,3 +122,30 @@ fn a_command_line_that_is_not_understood_is_another_exit_code() {
         Some(1)
     );
 }
+
+#[test]
+fn a_key_is_not_made_under_a_name_that_no_config_takes() {
+    for name in ["", " ", "a\nb", &"x".repeat(10_000)] {
+        let made = pointsman(&["keys", "new", name]);
+        let said = text(&made.stderr);
+        let path = scratch_file(&format!(
+            "version: 1\ncallers: {{ keys: {{ {}: {{ sha256: \"{}\" }} }} }}\n",
+            serde_json::Value::from(name),
+            "0".repeat(64)
+        ));
+        let checked = pointsman(&["check", path.to_str().expect("a path")]);
+        assert_eq!(made.status.code(), checked.status.code(), "{name:?}: {said}");
+        assert_eq!(made.stdout.is_empty(), made.status.code() != Some(0), "{name:?}: {said}");
+    }
+    assert_eq!(pointsman(&["keys", "new", ""]).status.code(), Some(1));
+}
+
+#[test]
+fn a_file_without_a_record_is_no_usage_log() {
+    let foreign = scratch_file("{\"other\": 1}\nnothing\n");
+    let summed = pointsman(&["usage", foreign.to_str().expect("a path")]);
+    assert_eq!(summed.status.code(), Some(1));
+    assert!(text(&summed.stderr).contains("no usage log"), "{}", text(&summed.stderr));
+    let empty = scratch_file("");
+    assert_eq!(pointsman(&["usage", empty.to_str().expect("a path")]).status.code(), Some(0));
+}

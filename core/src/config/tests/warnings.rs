@@ -5,6 +5,7 @@ use crate::config::Loaded;
 
 /// A document in the scenarios' short form, and its only warning with the path.
 const SCRIPTED: &[(&str, &str, &str)] = &[
+    ("policy: {}", "no_groups", "groups"),
     (
         "deployments: { spare: {} }, groups: { g: { members: [ { id: a } ] } }",
         "unused_deployment",
