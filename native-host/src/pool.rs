@@ -18,6 +18,7 @@ use hyper::client::conn::{http1, http2};
 use hyper_util::client::legacy::connect::Connection as _;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use pointsman_core::FailureKind;
+use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -30,6 +31,9 @@ const MAX_IDLE: usize = 256;
 const IDLE: Duration = Duration::from_secs(60);
 /// Streams at once on one HTTP/2 connection; providers allow about a hundred.
 const MAX_STREAMS: usize = 100;
+/// How long the news that a provider has closed a kept connection may be on its way. What closes later
+/// was closed by one that had the request.
+const ON_ITS_WAY: Duration = Duration::from_secs(1);
 
 /// The connections to one provider.
 #[derive(Debug)]
@@ -37,6 +41,8 @@ pub(crate) struct Pool {
     origin: Uri,
     connector: Connector,
     shelf: Mutex<Shelf>,
+    /// Of whoever opens a connection that others may share.
+    opener: Semaphore,
 }
 
 /// Connections that are open and not, or not fully, in use.
@@ -45,6 +51,10 @@ struct Shelf {
     /// Newest last.
     idle: VecDeque<(One, Instant)>,
     shared: Vec<Shared>,
+    /// The provider speaks HTTP/1.1, as far as is known: no connection can be shared.
+    alone: bool,
+    /// Connections that could not be opened.
+    failed: u64,
 }
 
 /// An HTTP/1.1 connection: one request at a time.
@@ -73,7 +83,10 @@ pub(crate) struct SendError {
 impl Pool {
     /// A pool of connections to where `origin` points: its scheme, host and port.
     pub(crate) fn new(origin: Uri, connector: Connector) -> Arc<Self> {
-        Arc::new(Self { origin, connector, shelf: Mutex::default() })
+        // HTTP/2 is agreed on in TLS.
+        let alone = origin.scheme_str() != Some("https");
+        let shelf = Mutex::new(Shelf { alone, ..Shelf::default() });
+        Arc::new(Self { origin, connector, shelf, opener: Semaphore::new(1) })
     }
 
     /// Where its connections lead.
@@ -84,25 +97,27 @@ impl Pool {
     /// Sends a request, over a kept connection or a new one that must stand within `connect`.
     /// Dropping the future closes what it was using.
     ///
-    /// A kept connection may be closed at the very moment at which it is used again; the provider is
-    /// not at fault, and nothing of an answer has come. Then a new one gets the request, once.
+    /// A kept connection may be closed at the very moment at which it is used again, and a provider may
+    /// say that it has not begun with a request: neither is a failure. Then a new connection gets it, once.
     pub(crate) async fn send(
         self: &Arc<Self>,
         request: Request<Bytes>,
         connect: Duration,
     ) -> Result<(Response<Incoming>, Lease), SendError> {
         while let Some(mut lease) = self.take() {
+            let since = Instant::now();
             match lease.send(request.clone()).await {
                 Ok(response) => return Ok((response, lease)),
                 // It had ended before it took the request: as if it had not been kept.
-                Err((Sent::Nothing, _)) => {}
-                Err((Sent::Perhaps, error)) => match SendError::from_http(&error) {
-                    closed if closed.kind == FailureKind::Connect => break,
-                    error => return Err(error),
-                },
+                Err((Sent::Nothing, _)) => self.forget(&lease),
+                Err((Sent::Perhaps, error)) if not_begun(&error, since.elapsed()) => {
+                    self.forget(&lease);
+                    break;
+                }
+                Err((Sent::Perhaps, error)) => return Err(SendError::from_http(&error)),
             }
         }
-        let opened = tokio::time::timeout(connect, self.open()).await;
+        let opened = tokio::time::timeout(connect, self.fresh()).await;
         let mut lease = opened.unwrap_or_else(|_| {
             Err(SendError::connect(format!("no connection within {} ms", connect.as_millis())))
         })?;
@@ -119,15 +134,43 @@ impl Pool {
     /// A kept connection that can take a request now.
     fn take(self: &Arc<Self>) -> Option<Lease> {
         let mut shelf = self.shelf();
-        shelf.shared.retain(|shared| !shared.sender.is_closed());
-        let free = |shared: &&Shared| shared.streams.load(Ordering::Relaxed) < MAX_STREAMS;
-        if let Some(shared) = shelf.shared.iter().find(free) {
-            return Some(Lease::many(shared.clone()));
+        if let Some(lease) = shelf.share() {
+            return Some(lease);
         }
         shelf.idle.retain(|(one, since)| !one.sender.is_closed() && since.elapsed() < IDLE);
         let ready = shelf.idle.iter().rposition(|(one, _)| one.sender.is_ready())?;
         let (one, _) = shelf.idle.remove(ready)?;
         Some(Lease::one(one, Arc::clone(self)))
+    }
+
+    /// A connection that has not been used before, unless by others who wanted one at the same time: where
+    /// the provider speaks HTTP/2, one opens it and they share it.
+    async fn fresh(self: &Arc<Self>) -> Result<Lease, SendError> {
+        let (alone, failed) = {
+            let shelf = self.shelf();
+            (shelf.alone, shelf.failed)
+        };
+        if alone {
+            return self.open().await;
+        }
+        let turn = self.opener.acquire().await;
+        let (shared, alone, fails) = {
+            let mut shelf = self.shelf();
+            (shelf.share(), shelf.alone, shelf.failed != failed)
+        };
+        if let Some(lease) = shared {
+            return Ok(lease);
+        }
+        if alone || fails {
+            // One after the other they would run out of time.
+            drop(turn);
+            return self.open().await;
+        }
+        let opened = self.open().await;
+        if opened.is_err() {
+            self.shelf().failed += 1;
+        }
+        opened
     }
 
     async fn open(self: &Arc<Self>) -> Result<Lease, SendError> {
@@ -145,9 +188,12 @@ impl Pool {
                 builder.handshake(stream).await.map_err(|e| SendError::connect(e.to_string()))?;
             tokio::spawn(driver);
             let shared = Shared { sender, streams: Arc::new(AtomicUsize::new(0)) };
-            self.shelf().shared.push(shared.clone());
+            let mut shelf = self.shelf();
+            shelf.alone = false;
+            shelf.shared.push(shared.clone());
             return Ok(Lease::many(shared));
         }
+        self.shelf().alone = true;
         let (sender, driver) = http1::Builder::new()
             .max_buf_size(PIECE)
             .handshake(stream)
@@ -157,12 +203,28 @@ impl Pool {
         Ok(Lease::one(One { sender, driver }, Arc::clone(self)))
     }
 
+    /// A connection that is no good for further requests. What is under way on it goes on.
+    fn forget(&self, lease: &Lease) {
+        if let Leased::Many(bad) = &lease.0 {
+            self.shelf().shared.retain(|shared| !Arc::ptr_eq(&shared.streams, &bad.streams));
+        }
+    }
+
     fn put_back(&self, one: One) {
         let mut shelf = self.shelf();
         if shelf.idle.len() >= MAX_IDLE {
             shelf.idle.pop_front();
         }
         shelf.idle.push_back((one, Instant::now()));
+    }
+}
+
+impl Shelf {
+    /// A part of a connection that has room for one more.
+    fn share(&mut self) -> Option<Lease> {
+        self.shared.retain(|shared| !shared.sender.is_closed());
+        let free = |shared: &&Shared| shared.streams.load(Ordering::Relaxed) < MAX_STREAMS;
+        self.shared.iter().find(free).map(|shared| Lease::many(shared.clone()))
     }
 }
 
@@ -266,6 +328,16 @@ impl SendError {
         // What does not parse is the server's fault; what closes or breaks is the connection's.
         let kind = if error.is_parse() { FailureKind::Server } else { FailureKind::Connect };
         Self { kind, detail: describe(error) }
+    }
+}
+
+/// Whether the provider has not begun with a request that failed `after` it was sent on a kept
+/// connection: it says so (RFC 9113, sections 6.8 and 8.7), or had closed the connection before.
+fn not_begun(error: &hyper::Error, after: Duration) -> bool {
+    match chain(error).find_map(|error| error.downcast_ref::<h2::Error>()) {
+        Some(error) if error.is_go_away() => error.is_remote(),
+        Some(error) if error.is_reset() => error.reason() == Some(h2::Reason::REFUSED_STREAM),
+        _ => !error.is_parse() && after < ON_ITS_WAY,
     }
 }
 

@@ -1,16 +1,21 @@
 //! Connections to upstreams that are kept, and closed by the other side at the wrong moment.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use tokio::time::sleep;
+use tokio_rustls::TlsAcceptor;
 
 use super::bench::{Bench, get, mock, until};
+use super::certificate::Certificate;
 
 const ANSWER: &str = r#"{"id":"1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hello."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
 
-/// An upstream that answers so many requests of a connection and closes it behind the next one.
-async fn answers(most: usize) -> SocketAddr {
+/// An upstream that answers so many requests of a connection and closes it behind the next one, after
+/// a while.
+async fn answers(most: usize, pause: Duration) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move {
@@ -20,7 +25,7 @@ async fn answers(most: usize) -> SocketAddr {
                 for nth in 0.. {
                     let length = stream.read(&mut request).await.unwrap_or(0);
                     if length == 0 || nth == most {
-                        return;
+                        return sleep(pause).await;
                     }
                     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
                     let answer = format!("{head}content-length: {}\r\n\r\n{ANSWER}", ANSWER.len());
@@ -42,7 +47,12 @@ async fn failures(bench: &Bench) -> usize {
 #[tokio::test]
 async fn a_connection_closed_as_it_is_used_again_is_nobodys_fault() {
     for most in [1, 2] {
-        let bench = Bench::between(answers(most).await, mock("west", "ok: {}").await, "", &[]);
+        let bench = Bench::between(
+            answers(most, Duration::ZERO).await,
+            mock("west", "ok: {}").await,
+            "",
+            &[],
+        );
         for _ in 0..6 {
             let reply = bench.chat("g", false).await;
             assert_eq!((reply.status, reply.by()), (200, Some("east")), "{reply:?}");
@@ -55,8 +65,72 @@ async fn a_connection_closed_as_it_is_used_again_is_nobodys_fault() {
 
 #[tokio::test]
 async fn a_new_connection_that_is_closed_is_a_failure() {
-    let bench = Bench::between(answers(0).await, mock("west", "ok: {}").await, "", &[]);
+    let bench =
+        Bench::between(answers(0, Duration::ZERO).await, mock("west", "ok: {}").await, "", &[]);
     let reply = bench.chat("g", false).await;
     assert_eq!((reply.status, reply.by()), (200, Some("west")), "{reply:?}");
     until("the failure is counted", || async { failures(&bench).await > 0 }).await;
+}
+
+#[tokio::test]
+async fn a_kept_connection_that_is_closed_on_a_request_it_has_is_a_failure() {
+    // Longer than the news of an earlier close could have been on its way.
+    let east = answers(1, Duration::from_millis(1_200)).await;
+    let bench = Bench::between(east, mock("west", "ok: {}").await, "", &[]);
+    assert_eq!(bench.chat("g", false).await.by(), Some("east"));
+    let reply = bench.chat("g", false).await;
+    assert_eq!((reply.status, reply.by()), (200, Some("west")), "{reply:?}");
+    until("the failure is counted", || async { failures(&bench).await > 0 }).await;
+}
+
+/// An upstream that resets the second request of each HTTP/2 connection for this reason.
+async fn resets(certificate: &Certificate, reason: h2::Reason) -> SocketAddr {
+    let acceptor = TlsAcceptor::from(certificate.server(&["h2"]));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let stream = acceptor.accept(stream).await.expect("TLS");
+                let mut connection = h2::server::handshake(stream).await.expect("HTTP/2");
+                let mut nth = 0;
+                while let Some(Ok((_request, mut respond))) = connection.accept().await {
+                    nth += 1;
+                    if nth == 2 {
+                        respond.send_reset(reason);
+                        continue;
+                    }
+                    let head = http::Response::builder().header("content-type", "application/json");
+                    let head = head.body(()).expect("a head");
+                    let mut body = respond.send_response(head, false).expect("an open stream");
+                    body.send_data(ANSWER.into(), true).expect("an open stream");
+                }
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn a_request_that_http2_refuses_goes_over_a_new_connection_and_one_that_failed_does_not() {
+    for (reason, second) in [
+        (h2::Reason::REFUSED_STREAM, "east"),
+        (h2::Reason::INTERNAL_ERROR, "west"),
+        (h2::Reason::CANCEL, "west"),
+    ] {
+        let certificate = Certificate::new("127.0.0.1");
+        let front = resets(&certificate, reason).await;
+        let edit = format!(
+            "a: {{ protocol: openai, base_url: \"https://{front}/v1\", ca: {} }}",
+            certificate.cert.display()
+        );
+        let east = "a: { protocol: openai, base_url: \"http://EAST/v1\" }";
+        let bench = Bench::edited("ok: {}", "ok: {}", "", &[(east, &edit)]).await;
+        assert_eq!(bench.chat("g", false).await.by(), Some("east"));
+        let reply = bench.chat("g", false).await;
+        assert_eq!((reply.status, reply.by()), (200, Some(second)), "{reason:?}: {reply:?}");
+        bench.until_at_rest().await;
+        assert_eq!(failures(&bench).await > 0, second == "west", "{reason:?}");
+    }
 }

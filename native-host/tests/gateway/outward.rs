@@ -81,6 +81,33 @@ async fn many_streams_share_a_connection_and_each_ends_alone() {
 }
 
 #[tokio::test]
+async fn calls_at_a_cold_provider_share_what_one_of_them_opens() {
+    for (alpn, calls, connections) in [("h2", 40, 1), ("h2", 130, 2), ("http/1.1", 12, 12)] {
+        // Long enough for all of them to be there at once.
+        let slow = "ok: { first_token: 1s, per_token: 0ms }";
+        let (bench, upstream, _certificate) = behind_tls(slow, &[alpn], true).await;
+        let all: Vec<_> = (0..calls)
+            .map(|_| tokio::spawn(send_owned(bench.api, chat_request("solo", true))))
+            .collect();
+        for one in all {
+            assert!(one.await.expect("no panic").is_whole_stream(), "{alpn}");
+        }
+        assert_eq!(seen(upstream, "connections").await, connections + 1, "{alpn}: one is this");
+    }
+}
+
+#[tokio::test]
+async fn calls_at_once_at_a_provider_that_cannot_be_reached_all_go_on() {
+    let (bench, _upstream, _certificate) = behind_tls("ok: {}", &["h2"], false).await;
+    let all: Vec<_> =
+        (0..30).map(|_| tokio::spawn(send_owned(bench.api, chat_request("g", false)))).collect();
+    for one in all {
+        assert_eq!(one.await.expect("no panic").by(), Some("west"));
+    }
+    bench.until_at_rest().await;
+}
+
+#[tokio::test]
 async fn a_broken_http2_stream_is_no_whole_answer_and_the_next_call_connects_anew() {
     let (bench, upstream, _certificate) = behind_tls("ok: {}", &["h2"], true).await;
     let fault = "fail: { kind: reset, at_token: 3 }";
