@@ -47,6 +47,10 @@ pub(crate) async fn answer(
         let problem = "without `server.admin_token` only loopback may be asked, by address\n";
         return text(StatusCode::FORBIDDEN, problem.into());
     }
+    if gateway.admin_token.is_none() && browser::from_a_page(&head.headers) {
+        let problem = "without `server.admin_token` web pages are not answered\n";
+        return text(StatusCode::FORBIDDEN, problem.into());
+    }
     if reads && head.uri.path() == "/metrics" {
         return metrics(gateway);
     }

@@ -7,15 +7,21 @@
 
 use std::net::IpAddr;
 
-use http::{HeaderMap, Uri, header};
+use http::{HeaderMap, HeaderName, Uri, header};
 
-/// Whether a web page sent this: browsers then name its origin, unless it only reads.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+
+/// Whether a web page sent this: browsers then name its origin, or say of what merely reads that it comes
+/// from another site (as for an image). A link that somebody followed is no page's doing.
 pub(crate) fn from_a_page(headers: &HeaderMap) -> bool {
-    let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
-    origin.is_some_and(|origin| {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let origin = text(header::ORIGIN).is_some_and(|origin| {
         // `null` is what pages without an origin of their own have.
         origin == "null" || origin.starts_with("http://") || origin.starts_with("https://")
-    })
+    });
+    let elsewhere = matches!(text(FETCH_SITE), Some("cross-site" | "same-site"));
+    origin || (elsewhere && text(FETCH_MODE) != Some("navigate"))
 }
 
 /// Whether the request names a host that anybody on the internet may have named: one with a dot that is
@@ -50,6 +56,21 @@ mod tests {
             assert_eq!(from_a_page(&headers.into_iter().collect()), page, "{origin}");
         }
         assert!(!from_a_page(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_browser_says_where_what_it_reads_is_asked_from() {
+        for (site, mode, page) in [
+            ("cross-site", "no-cors", true),
+            ("same-site", "cors", true),
+            ("cross-site", "navigate", false),
+            ("same-origin", "cors", false),
+            ("none", "navigate", false),
+        ] {
+            let headers = [(FETCH_SITE, site), (FETCH_MODE, mode)];
+            let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+            assert_eq!(from_a_page(&headers.into_iter().collect()), page, "{site} {mode}");
+        }
     }
 
     #[test]

@@ -21,6 +21,20 @@ async fn a_web_page_can_neither_spend_nor_look() {
         "GET /deployments HTTP/1.1\r\nhost: evil.example:9090\r\nconnection: close\r\n\r\n";
     assert_eq!(send(bench.admin, rebound).await.status, 403);
     assert_eq!(get(bench.admin, "/deployments").await.status, 200);
+    for (address, path) in [(bench.admin, "/deployments"), (bench.api, "/v1/models")] {
+        let plain = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        for (said, status) in [
+            ("origin: http://localhost:3000\r\n", 403),
+            ("origin: null\r\n", 403),
+            ("sec-fetch-site: cross-site\r\nsec-fetch-mode: no-cors\r\n", 403),
+            ("sec-fetch-site: none\r\nsec-fetch-mode: navigate\r\n", 200),
+        ] {
+            let reply = send(address, &with_headers(&plain, said)).await;
+            assert_eq!(reply.status, status, "{path} {said}: {reply:?}");
+        }
+    }
+    let reload = with_headers(&post("/reload", ""), "origin: http://127.0.0.1:9090\r\n");
+    assert_eq!(send(bench.admin, &reload).await.status, 403);
     for reply in [send(bench.api, &page).await, get(bench.api, "/v1/models").await] {
         assert_eq!(reply.header("access-control-allow-origin"), None);
     }
