@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::request::Parts;
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use pointsman_core::{CallerId, Catalog, Keyless};
 use pointsman_wire::{
@@ -73,6 +73,9 @@ async fn ask(
     gateway: Arc<Gateway>,
 ) -> Result<Response<OutBody>, Cut> {
     let dialect = endpoint.dialect();
+    if is_coded(&head.headers) {
+        return Ok(coded(dialect, body, &gateway));
+    }
     let live = gateway.live();
     let limit = gateway.max_body();
     let mut held = gateway.room.hold();
@@ -84,7 +87,9 @@ async fn ask(
             tokio::spawn(timeout(REST_TIME, rest));
             return Ok(too_large(dialect, limit));
         }
-        Ok(Err(IntakeError::NoRoom)) => return Ok(no_room(dialect)),
+        Ok(Err(IntakeError::NoRoom)) => {
+            return Ok(no_room(dialect, "too many large requests at once; try again"));
+        }
         Ok(Err(IntakeError::Broken)) => return Ok(broken(dialect)),
         Err(_) => return Ok(too_slow(dialect)),
     };
@@ -108,6 +113,10 @@ async fn ask(
     }
     let facts = &mut question.asked.facts;
     facts.idempotency = repeat::key(&head.headers, facts, &live.catalog, &question.bytes);
+    let keeps_answer = !facts.stream || facts.idempotency.is_some();
+    if keeps_answer && !gateway.has_room_for_an_answer() {
+        return Ok(no_room(dialect, "too many large answers at once; try again, or stream"));
+    }
     let (head, response) = oneshot::channel();
     tokio::spawn(drive::run(gateway, question, head));
     // The task always answers; if it died, the connection must not look healthy.
@@ -155,6 +164,24 @@ fn from_a_page(dialect: Dialect, body: Incoming, gateway: &Gateway) -> Response<
     reply::error(ErrorReply::new(dialect, 403, "origin_refused", message), None, None)
 }
 
+/// Whether the body stands in another coding than its own, such as gzip.
+fn is_coded(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    codings.any(|coding| !coding.is_empty() && !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// What is forwarded as it came has to be readable as it comes.
+fn coded(dialect: Dialect, body: Incoming, gateway: &Gateway) -> Response<OutBody> {
+    tokio::spawn(timeout(REST_TIME, intake::drop_rest(body, gateway.max_body())));
+    let message = "bodies with a `content-encoding` are not read here: send it uncompressed";
+    let error = ErrorReply::new(dialect, 415, "unsupported_content_encoding", message);
+    let mut response = reply::error(error, None, None);
+    // What may be sent instead: RFC 9110, section 15.5.16.
+    let identity = HeaderValue::from_static("identity");
+    response.headers_mut().insert(header::ACCEPT_ENCODING, identity);
+    response
+}
+
 fn lost(nowhere: &Nowhere, path: &str) -> Response<OutBody> {
     let Some(right) = nowhere.method else {
         let message = format!(
@@ -188,8 +215,7 @@ fn too_slow(dialect: Dialect) -> Response<OutBody> {
     closing(ErrorReply::new(dialect, 408, "body_timeout", "the body did not come in time"))
 }
 
-fn no_room(dialect: Dialect) -> Response<OutBody> {
-    let message = "too many large requests at once; try again";
+fn no_room(dialect: Dialect, message: &str) -> Response<OutBody> {
     let mut response = closing(ErrorReply::new(dialect, 503, "overloaded", message));
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     response

@@ -106,7 +106,7 @@ fn record_answer(
     tokio::spawn(tape.clone().play(client, false));
     let (gateway, call) = (Arc::clone(gateway), call.id());
     tokio::spawn(async move {
-        let recorded = tape.record(response).await;
+        let recorded = tape.record(response, &gateway.tapes).await;
         gateway.tapes.ended(call, recorded, gateway.live().catalog.idempotency_window());
     });
     head
@@ -300,7 +300,7 @@ async fn open(
 ) -> Result<Opened, Failed> {
     let mut opened = upstream::open(gateway, live, question, attempt, outgoing).await?;
     if let Answer::Stream(stream) = &mut opened.answer {
-        stream.hold(live.commit(attempt.group)).await?;
+        stream.hold(live.commit(attempt.group), &gateway.answers).await?;
     }
     Ok(opened)
 }

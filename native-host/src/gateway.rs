@@ -60,6 +60,8 @@ pub(crate) struct Gateway {
     pub(crate) bounds: Bounds,
     /// For the bodies of all requests.
     pub(crate) room: Arc<Room>,
+    /// For all answers that are whole, held back, or kept.
+    pub(crate) answers: Arc<Room>,
 }
 
 /// The router, and who is to be told when it wakes a call.
@@ -104,6 +106,7 @@ impl Gateway {
             Some(state) => Recorder::restore(catalog, state, clock.now(), journal)
                 .map_err(|error| format!("the store: {error}"))?,
         };
+        let answers = Room::new(server.bounds.max_answers);
         Ok(Self {
             switch: Mutex::new(Switch { router, waiting: BTreeMap::new() }),
             live: RwLock::new(Arc::new(live)),
@@ -115,7 +118,7 @@ impl Gateway {
             decisions: Decisions::default(),
             gates: Gates::default(),
             reloads: Reloads::default(),
-            tapes: Tapes::default(),
+            tapes: Tapes::new(Arc::clone(&answers)),
             running: Arc::new(()),
             seeds: Seeds { first: Seed(first), drawn: AtomicU64::new(0) },
             clock,
@@ -124,6 +127,7 @@ impl Gateway {
             admin_token: server.admin_token.as_ref().map(|token| token.expose().to_owned()),
             bounds: server.bounds.clone(),
             room: Room::new(server.bounds.max_bodies),
+            answers,
         })
     }
 
@@ -195,6 +199,16 @@ impl Gateway {
     /// The largest request body, in bytes.
     pub(crate) fn max_body(&self) -> usize {
         usize::try_from(self.bounds.max_body).unwrap_or(usize::MAX)
+    }
+
+    /// Whether an answer of any size would fit in memory now, kept ones out of its way.
+    pub(crate) fn has_room_for_an_answer(&self) -> bool {
+        while !self.answers.fits(self.bounds.max_answer) {
+            if !self.tapes.forget_oldest() {
+                return false;
+            }
+        }
+        true
     }
 
     /// The configuration in force.

@@ -3,7 +3,8 @@
 //!
 //! The core decides what a request repeats; here are the bytes. A call whose answer is recorded is
 //! read by the recorder alone, so it runs to its end whether clients stay or leave. What is kept is
-//! bounded: the oldest answers go first, and one that is too large is not kept.
+//! bounded, and what is recorded too: the oldest answers go first, and one that is too large is not
+//! kept.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
@@ -19,6 +20,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use crate::body::{OutBody, Piece};
+use crate::room::{Held, Room};
 
 /// The largest answer that is kept, and all of them together, in bytes.
 const LARGEST: usize = 8 << 20;
@@ -67,6 +69,8 @@ struct Recorded {
     /// The body's length, if it is known from the head on.
     length: Option<u64>,
     pieces: Vec<Bytes>,
+    /// The room that they take.
+    held: Held,
     end: Option<End>,
 }
 
@@ -92,6 +96,7 @@ impl Tape {
     pub(crate) async fn record(
         self,
         response: oneshot::Receiver<Response<OutBody>>,
+        tapes: &Tapes,
     ) -> Option<usize> {
         let Ok(response) = response.await else {
             self.0.send_modify(|recorded| recorded.end = Some(End::Cut));
@@ -102,6 +107,7 @@ impl Tape {
         self.0.send_modify(|recorded| {
             recorded.head = Some((head.status, head.headers));
             recorded.length = body.size_hint().exact();
+            recorded.held = tapes.room.hold();
         });
         let mut bytes = 0;
         let end = loop {
@@ -109,10 +115,9 @@ impl Tape {
             match frame.map(|frame| frame.map(|frame| frame.into_data().unwrap_or_default())) {
                 Some(Ok(piece)) => {
                     bytes += piece.len();
-                    if bytes > MOST {
+                    if bytes > MOST || !self.take(piece, tapes) {
                         break End::Cut;
                     }
-                    self.0.send_modify(|recorded| recorded.pieces.push(piece));
                 }
                 Some(Err(_)) => break End::Cut,
                 None => break End::Whole,
@@ -120,6 +125,24 @@ impl Tape {
         };
         self.0.send_modify(|recorded| recorded.end = Some(end));
         (answers && end == End::Whole).then_some(bytes)
+    }
+
+    /// Takes the next piece, in the place of kept answers if need be; false if there is no room.
+    fn take(&self, piece: Bytes, tapes: &Tapes) -> bool {
+        loop {
+            let mut fits = false;
+            self.0.send_if_modified(|recorded| {
+                // One that came whole brings its own room.
+                fits = recorded.length.is_some() || recorded.held.grow(piece.len());
+                if fits {
+                    recorded.pieces.push(piece.clone());
+                }
+                fits
+            });
+            if fits || !tapes.forget_oldest() {
+                return fits;
+            }
+        }
     }
 
     /// Plays it to a client from the beginning. `again` marks it as a repetition.
@@ -132,7 +155,10 @@ impl Tape {
         let (head, whole) = {
             let Ok(recorded) = tape.wait_for(ready).await else { return };
             let Some(head) = recorded.head.clone() else { return };
-            let whole = recorded.length.map(|_| recorded.pieces.concat());
+            let whole = recorded.length.map(|_| match &recorded.pieces[..] {
+                [whole] => whole.clone(),
+                pieces => pieces.concat().into(),
+            });
             if whole.is_some() && recorded.end == Some(End::Cut) {
                 return;
             }
@@ -179,8 +205,12 @@ impl Tape {
 }
 
 /// The recordings of calls that run and of those whose answers are kept.
-#[derive(Debug, Default)]
-pub(crate) struct Tapes(Mutex<Shelf>);
+#[derive(Debug)]
+pub(crate) struct Tapes {
+    shelf: Mutex<Shelf>,
+    /// For the recordings, among other answers.
+    room: Arc<Room>,
+}
 
 #[derive(Debug, Default)]
 struct Shelf {
@@ -191,6 +221,11 @@ struct Shelf {
 }
 
 impl Tapes {
+    /// None yet; all that will be are in this room.
+    pub(crate) fn new(room: Arc<Room>) -> Self {
+        Self { shelf: Mutex::default(), room }
+    }
+
     /// A new recording for a call.
     pub(crate) fn begin(&self, call: CallId) -> Tape {
         let tape = Tape::new();
@@ -228,17 +263,23 @@ impl Tapes {
         }
     }
 
+    /// Forgets the oldest answer that is kept, if there is one.
+    pub(crate) fn forget_oldest(&self) -> bool {
+        self.shelf().forget_oldest()
+    }
+
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Shelf {
-    fn forget_oldest(&mut self) {
-        if let Some((call, _, bytes)) = self.kept.pop_front() {
-            self.bytes -= bytes;
-            self.tapes.remove(&call);
-        }
+    /// Says whether there was one.
+    fn forget_oldest(&mut self) -> bool {
+        let Some((call, _, bytes)) = self.kept.pop_front() else { return false };
+        self.bytes -= bytes;
+        self.tapes.remove(&call);
+        true
     }
 }
 
@@ -248,7 +289,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded_and_the_oldest_goes_first() {
-        let tapes = Tapes::default();
+        let tapes = Tapes::new(Room::new(u64::MAX));
         let call = CallId::from_number;
         for number in 0..20 {
             tapes.begin(call(number));
@@ -280,11 +321,35 @@ mod tests {
             let piece = Bytes::from(vec![0; 1 << 20]);
             while pieces.send(Piece::More(piece.clone())).await.is_ok() {}
         };
-        let (recorded, ()) = tokio::join!(tape.clone().record(response), endless);
+        let tapes = Tapes::new(Room::new(u64::MAX));
+        let (recorded, ()) = tokio::join!(tape.clone().record(response, &tapes), endless);
         assert_eq!(recorded, None);
         let recorded = tape.0.borrow();
         assert_eq!(recorded.end, Some(End::Cut));
         assert!(recorded.pieces.iter().map(Bytes::len).sum::<usize>() <= MOST);
+    }
+
+    #[tokio::test]
+    async fn a_recording_takes_the_place_of_kept_ones_and_no_more_than_there_is() {
+        let tapes = Tapes::new(Room::new(10));
+        let record = async |number, text: &'static str| {
+            let tape = tapes.begin(CallId::from_number(number));
+            let (head, response) = oneshot::channel();
+            let (pieces, body) = OutBody::pieces();
+            head.send(Response::new(body)).unwrap();
+            for piece in [Piece::More(text.into()), Piece::Last(Bytes::new())] {
+                pieces.send(piece).await.unwrap();
+            }
+            let recorded = tape.record(response, &tapes).await;
+            tapes.ended(CallId::from_number(number), recorded, Duration::from_secs(60));
+            recorded
+        };
+        let kept = |number| tapes.find(CallId::from_number(number)).is_some();
+        assert_eq!((record(0, "four").await, record(1, "fives").await), (Some(4), Some(5)));
+        assert_eq!(record(2, "three").await, Some(5));
+        assert!(!kept(0) && kept(1) && kept(2), "the oldest made room");
+        assert_eq!(record(3, "more than ten").await, None);
+        assert!(!kept(1) && !kept(2) && !kept(3) && tapes.room.fits(10));
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! The memory that request bodies may take together.
+//! The memory that bodies of one kind may take together: requests, or whole answers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
 
 /// How much room there is.
 #[derive(Debug)]
@@ -27,6 +29,11 @@ impl Room {
     pub(crate) fn hold(self: &Arc<Self>) -> Held {
         Held { room: Some(Arc::clone(self)), bytes: 0 }
     }
+
+    /// Whether so many bytes would fit now.
+    pub(crate) fn fits(&self, bytes: u64) -> bool {
+        self.taken.load(Ordering::Relaxed).saturating_add(bytes) <= self.most
+    }
 }
 
 impl Held {
@@ -40,6 +47,37 @@ impl Held {
             self.bytes += more;
         }
         taken.is_ok()
+    }
+
+    /// Takes more, or gives back, so that it is for so many bytes; false if there is not enough,
+    /// and then nothing has changed.
+    pub(crate) fn fit(&mut self, bytes: usize) -> bool {
+        let wanted = u64::try_from(bytes).unwrap_or(u64::MAX);
+        if let Some(more) = wanted.checked_sub(self.bytes) {
+            return self.grow(usize::try_from(more).unwrap_or(usize::MAX));
+        }
+        if let Some(room) = &self.room {
+            room.taken.fetch_sub(self.bytes - wanted, Ordering::Relaxed);
+            self.bytes = wanted;
+        }
+        true
+    }
+
+    /// Bytes that give the room back when the last of them is dropped.
+    pub(crate) fn around(self, bytes: Bytes) -> Bytes {
+        if self.bytes == 0 { bytes } else { Bytes::from_owner(Around { bytes, _held: self }) }
+    }
+}
+
+/// Bytes and the room that they take.
+struct Around {
+    bytes: Bytes,
+    _held: Held,
+}
+
+impl AsRef<[u8]> for Around {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
@@ -64,6 +102,21 @@ mod tests {
         assert!(other.grow(6) && !other.grow(1));
         drop(other);
         assert_eq!(room.taken.load(Ordering::Relaxed), 0);
-        assert!(Held::default().grow(usize::MAX));
+        let mut boundless = Held::default();
+        assert!(boundless.grow(usize::MAX) && boundless.fit(7) && boundless.fit(0));
+    }
+
+    #[test]
+    fn room_goes_with_the_bytes_that_take_it() {
+        let room = Room::new(10);
+        let mut held = room.hold();
+        assert!(held.fit(9) && !held.fit(11) && held.fit(4) && room.fits(6) && !room.fits(7));
+        let bytes = held.around(Bytes::from_static(b"four"));
+        let part = bytes.slice(1..2);
+        drop(bytes);
+        assert!(!room.fits(7), "a part of it is still there");
+        assert_eq!(part, "o");
+        drop(part);
+        assert!(room.fits(10) && !room.fits(u64::MAX));
     }
 }

@@ -2,7 +2,7 @@
 //! order.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,19 +11,26 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use crate::admin;
 use crate::api;
-use crate::body::PIECE;
+use crate::body::{Cut, PIECE};
 use crate::gateway::Gateway;
+use crate::in_use::{LastOf, Requests};
 use crate::patience::Patient;
+use crate::seats::Seats;
 use crate::stop::Phase;
 
-/// Connections of operators at once: clients that take all of theirs do not lock them out.
+/// Connections of operators at once, and of one address among them: clients that take all of theirs do
+/// not lock them out.
 const ADMIN_CONNECTIONS: usize = 1_024;
+const ADMIN_CONNECTIONS_OF_ONE: u64 = 256;
+
+/// How long an HTTP/2 client may take over a ping's answer, at most.
+const PONG: Duration = Duration::from_secs(20);
 
 /// What is behind a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,11 +52,15 @@ pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
 
 /// Serves until the door closes, then until the last connection has ended.
 pub(crate) async fn run(listener: TcpListener, door: Door, gateway: Arc<Gateway>) {
-    let seats = match door {
-        Door::Api => usize::try_from(gateway.bounds.max_connections).unwrap_or(ADMIN_CONNECTIONS),
-        Door::Admin => ADMIN_CONNECTIONS,
+    let bounds = &gateway.bounds;
+    let (most, of_one) = match door {
+        Door::Api => (
+            usize::try_from(bounds.max_connections).unwrap_or(ADMIN_CONNECTIONS),
+            bounds.max_connections_per_address,
+        ),
+        Door::Admin => (ADMIN_CONNECTIONS, ADMIN_CONNECTIONS_OF_ONE),
     };
-    let room = Arc::new(Semaphore::new(seats));
+    let (room, seats) = (Arc::new(Semaphore::new(most)), Seats::new(of_one));
     let closes = match door {
         Door::Api => Phase::Draining,
         Door::Admin => Phase::Cutting,
@@ -60,30 +71,34 @@ pub(crate) async fn run(listener: TcpListener, door: Door, gateway: Arc<Gateway>
             accepted = accept(&listener, &room) => accepted,
             () = &mut closed => break,
         };
-        let Ok((stream, seat)) = accepted else {
+        let Ok((stream, address, place)) = accepted else {
             // Out of descriptors, most likely: let some connections end.
             tracing::warn!("cannot accept connections");
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
+        let Some(seat) = seats.take(address) else {
+            gateway.metrics.turned_away("connections");
+            continue;
+        };
         let gateway = Arc::clone(&gateway);
         tokio::spawn(async move {
             connection(stream, door, closes, gateway).await;
-            drop(seat);
+            drop((seat, place));
         });
     }
     drop(listener);
-    // Every seat is free again when the last connection has ended.
-    let _ = room.acquire_many(u32::try_from(seats).unwrap_or(u32::MAX)).await;
+    // Every place is free again when the last connection has ended.
+    let _ = room.acquire_many(u32::try_from(most).unwrap_or(u32::MAX)).await;
 }
 
 async fn accept(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let seat = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, seat))
+) -> io::Result<(TcpStream, IpAddr, OwnedSemaphorePermit)> {
+    let place = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, address) = listener.accept().await?;
+    Ok((stream, address.ip(), place))
 }
 
 async fn connection(stream: TcpStream, door: Door, closes: Phase, gateway: Arc<Gateway>) {
@@ -109,13 +124,15 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let closed = gateway.stop.reached(closes);
+    let requests = Arc::new(Requests::default());
     let service = service_fn(|request| {
-        let gateway = Arc::clone(&gateway);
+        let (gateway, in_use) = (Arc::clone(&gateway), requests.begin());
         async move {
-            match door {
-                Door::Api => api::answer(request, gateway).await,
-                Door::Admin => Ok(admin::answer(request, &gateway).await),
-            }
+            let answer = match door {
+                Door::Api => api::answer(request, gateway).await?,
+                Door::Admin => admin::answer(request, &gateway).await,
+            };
+            Ok::<_, Cut>(answer.map(|body| LastOf { body, _request: in_use }))
         }
     });
     let bounds = &gateway.bounds;
@@ -132,12 +149,14 @@ where
         .timer(TokioTimer::new())
         .max_concurrent_streams(u32::try_from(bounds.max_streams).unwrap_or(u32::MAX))
         .max_header_list_size(u32::try_from(bounds.max_head).unwrap_or(u32::MAX))
-        .keep_alive_interval(bounds.head_time);
+        .keep_alive_interval(bounds.head_time)
+        .keep_alive_timeout(bounds.head_time.min(PONG));
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     // How a connection ends is the client's affair.
     tokio::select! {
         _ = connection.as_mut() => return,
         () = closed => connection.as_mut().graceful_shutdown(),
+        () = requests.idle_for(bounds.head_time) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
 }

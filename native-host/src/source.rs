@@ -10,6 +10,7 @@ use hyper::body::{Body, Incoming};
 use crate::gunzip::Gunzip;
 use crate::mock::{Played, Player};
 use crate::pool::{Lease, describe};
+use crate::room::Held;
 
 /// How long a finished stream may take to close before its connection is given up.
 const CLOSING: Duration = Duration::from_secs(1);
@@ -60,18 +61,32 @@ impl Source {
 
     /// All there is, if it is not more than `limit`; `seen` is set at the first byte.
     pub(crate) async fn whole(&mut self, limit: usize, seen: &mut bool) -> Result<Bytes, String> {
+        match self.whole_within(limit, seen, &mut Held::default()).await {
+            Ok(whole) => Ok(whole),
+            Err(NotWhole::Broken(words)) => Err(words),
+            Err(NotWhole::NoRoom) => Err("there is no room for the answer".into()),
+        }
+    }
+
+    /// The same, while there is room for it.
+    pub(crate) async fn whole_within(
+        &mut self,
+        limit: usize,
+        seen: &mut bool,
+        held: &mut Held,
+    ) -> Result<Bytes, NotWhole> {
         let Some(first) = self.next().await? else { return Ok(Bytes::new()) };
         *seen = true;
-        let Some(second) = self.next().await? else { return within(first, limit) };
+        within(first.len(), limit, held)?;
+        let Some(second) = self.next().await? else { return Ok(first) };
         let mut whole = Vec::from(first);
-        whole.extend_from_slice(&second);
-        while let Some(piece) = self.next().await? {
-            whole.extend_from_slice(&piece);
-            if whole.len() > limit {
-                break;
-            }
+        let mut piece = Some(second);
+        while let Some(more) = piece {
+            within(whole.len() + more.len(), limit, held)?;
+            whole.extend_from_slice(&more);
+            piece = self.next().await?;
         }
-        within(whole.into(), limit)
+        Ok(whole.into())
     }
 
     /// The answer is complete: let the connection go back to the pool once the body has ended too.
@@ -109,9 +124,48 @@ async fn received(body: &mut Incoming, lease: &mut Option<Lease>) -> Result<Opti
     }
 }
 
-fn within(body: Bytes, limit: usize) -> Result<Bytes, String> {
-    if body.len() > limit {
-        return Err(format!("the answer is larger than {limit} bytes"));
+fn within(bytes: usize, limit: usize, held: &mut Held) -> Result<(), NotWhole> {
+    if bytes > limit {
+        return Err(NotWhole::Broken(format!("the answer is larger than {limit} bytes")));
     }
-    Ok(body)
+    if held.fit(bytes) { Ok(()) } else { Err(NotWhole::NoRoom) }
+}
+
+/// Why an answer could not be had whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NotWhole {
+    /// It broke off, or is larger than allowed: in words.
+    Broken(String),
+    /// All answers together are as large as they may be.
+    NoRoom,
+}
+
+impl From<String> for NotWhole {
+    fn from(words: String) -> Self {
+        Self::Broken(words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::room::Room;
+
+    #[tokio::test]
+    async fn an_answer_is_bounded_by_itself_and_with_all_others() {
+        let room = Room::new(6);
+        for (limit, taken, expected) in [
+            (9, 0, Ok("whole".into())),
+            (4, 0, Err("the answer is larger than 4 bytes".to_owned().into())),
+            (9, 2, Err(NotWhole::NoRoom)),
+        ] {
+            let (mut others, mut held) = (room.hold(), room.hold());
+            assert!(others.grow(taken));
+            let mut source = Source::Ours(Some("whole".into()));
+            let whole: Result<Bytes, NotWhole> =
+                source.whole_within(limit, &mut false, &mut held).await;
+            assert_eq!(whole, expected);
+        }
+        assert!(room.fits(6));
+    }
 }

@@ -13,8 +13,13 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::body::{PIECES, Piece};
 use crate::clock::Clock;
+use crate::room::Held;
 use crate::source::Source;
 use crate::upstream::{Failed, Question, Reply};
+
+/// How many times the idle clock a provider may do no more than keep its stream alive, with pings, comments
+/// or empty deltas, behind the first content.
+const KEPT_ALIVE: u32 = 4;
 
 /// How long a stream whose every choice has finished may withhold its terminal event.
 const END_TIME: Duration = Duration::from_secs(2);
@@ -26,6 +31,8 @@ pub(crate) struct Stream {
     relay: Relay,
     /// What may go to the client and has not yet.
     out: Vec<u8>,
+    /// The room that it takes while it is held back.
+    held: Held,
     /// Every choice has its finish reason.
     complete: bool,
     /// The terminal event has come.
@@ -35,6 +42,8 @@ pub(crate) struct Stream {
     input_tokens: u64,
     total: Instant,
     idle: Duration,
+    /// When content came last, moved on by the time for which the client held it up.
+    content_at: Instant,
 }
 
 /// How passing a stream on ended.
@@ -61,12 +70,14 @@ impl Stream {
             source: reply.source,
             relay: reply.expected.relay(),
             out: Vec::new(),
+            held: Held::default(),
             complete: false,
             done: false,
             failure: None,
             input_tokens: question.asked.input_tokens(),
             total: sent_at + clocks.total,
             idle: clocks.idle,
+            content_at: sent_at,
         };
         loop {
             let piece = if *seen {
@@ -105,13 +116,17 @@ impl Stream {
         let mut stalled = Duration::ZERO;
         loop {
             if !self.out.is_empty() {
-                let piece = Bytes::from(std::mem::take(&mut self.out));
+                let held = std::mem::take(&mut self.held);
+                let piece = held.around(std::mem::take(&mut self.out).into());
                 let since = Instant::now();
                 tokio::select! {
                     biased;
                     sent = client.send(Piece::More(piece)) => match sent {
                         // Only a full channel makes this take time: then the client is slow.
-                        Ok(()) => stalled += since.elapsed(),
+                        Ok(()) => {
+                            stalled += since.elapsed();
+                            self.content_at += since.elapsed();
+                        }
                         Err(_) => return Passed::GivenUp { usage: self.usage() },
                     },
                     () = &mut gone => return Passed::GivenUp { usage: self.usage() },
@@ -125,8 +140,7 @@ impl Stream {
                 let detail = "the stream carried an error, or was cut".into();
                 return Passed::Failed { failure, usage: self.usage(), detail };
             }
-            let idle = if self.complete { self.idle.min(END_TIME) } else { self.idle };
-            let idle = Instant::now() + idle;
+            let idle = self.stalls_at();
             let piece = tokio::select! {
                 biased;
                 piece = self.source.next() => piece,
@@ -146,12 +160,21 @@ impl Stream {
         }
     }
 
+    /// When the stream counts as stalled if nothing comes any more, or nothing but what keeps it alive.
+    fn stalls_at(&self) -> Instant {
+        let idle = if self.complete { self.idle.min(END_TIME) } else { self.idle };
+        (Instant::now() + idle).min(self.content_at + self.idle * KEPT_ALIVE)
+    }
+
     /// Takes the next piece, or the end.
     fn take(&mut self, piece: Option<&[u8]>) -> Progress {
         let progress = match piece {
             Some(piece) => self.relay.push(piece, &mut self.out),
             None => self.relay.end(&mut self.out),
         };
+        if progress.content {
+            self.content_at = Instant::now();
+        }
         self.complete |= progress.complete;
         self.done |= progress.done;
         self.failure = self.failure.or(progress.failure);

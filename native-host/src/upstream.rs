@@ -19,7 +19,7 @@ use crate::line::{self, Route};
 use crate::live::Live;
 use crate::pool::Pool;
 use crate::room::Held;
-use crate::source::Source;
+use crate::source::{NotWhole, Source};
 use crate::stream::Stream;
 
 /// The largest error body that is read, in bytes, and how long that may take: the status says
@@ -108,6 +108,17 @@ impl Failed {
     fn refused(refused: &Refused, client: Dialect) -> Self {
         let given = Some(refused.reply(client).body().into());
         Self { failure: Failure::new(refused.kind()), given, detail: refused.to_string() }
+    }
+}
+
+impl From<NotWhole> for Failed {
+    fn from(why: NotWhole) -> Self {
+        match why {
+            NotWhole::Broken(detail) => Self::new(FailureKind::Server, detail),
+            NotWhole::NoRoom => {
+                Self::new(FailureKind::Local, "no room for the answer (`server.max_answers`)")
+            }
+        }
     }
 }
 
@@ -268,8 +279,8 @@ async fn whole(
     seen: &mut bool,
 ) -> Result<Opened, Failed> {
     let most = usize::try_from(gateway.bounds.max_answer).unwrap_or(usize::MAX);
-    let body = reply.source.whole(most, seen).await;
-    let body = body.map_err(|detail| Failed::new(FailureKind::Server, detail))?;
+    let mut held = gateway.answers.hold();
+    let body = reply.source.whole_within(most, seen, &mut held).await?;
     let judged = reply.expected.whole(reply.status, &reply.headers, &body);
     let answer = judged.map_err(|failure| Failed {
         failure,
@@ -278,6 +289,10 @@ async fn whole(
     })?;
     let usage = answer.usage_or_estimate(question.asked.input_tokens());
     let body = answer.body.map_or(body, Bytes::from);
+    if !held.fit(body.len()) {
+        return Err(NotWhole::NoRoom.into());
+    }
+    let body = held.around(body);
     let content_type = reply.content_type.filter(|_| reply.expected.is_opaque());
     Ok(Opened {
         answer: Answer::Whole { body, content_type, usage },

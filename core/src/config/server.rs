@@ -38,12 +38,17 @@ pub struct Bounds {
     pub max_bodies: u64,
     /// The largest answer that is not streamed, in bytes.
     pub max_answer: u64,
+    /// The most that all answers in memory may be together, in bytes: those that are not streamed,
+    /// streams that are held back, and those kept for repeated requests.
+    pub max_answers: u64,
     /// Headers of one request.
     pub max_headers: u64,
     /// The largest head of a request, in bytes.
     pub max_head: u64,
     /// Connections of clients at once; more wait to be accepted.
     pub max_connections: u64,
+    /// Of these, those of one address, or of one network (/64) of IPv6; further ones are closed.
+    pub max_connections_per_address: u64,
     /// HTTP/2 requests at once on one connection.
     pub max_streams: u64,
     /// How long a client may take over TLS and a request's head, or be idle before them.
@@ -60,9 +65,11 @@ impl Default for Bounds {
             max_body: 32 << 20,
             max_bodies: 2 << 30,
             max_answer: 64 << 20,
+            max_answers: 2 << 30,
             max_headers: 100,
             max_head: 64 << 10,
             max_connections: 16_384,
+            max_connections_per_address: 4_096,
             max_streams: 256,
             head_time: Duration::from_secs(30),
             body_time: Duration::from_secs(60),
@@ -161,6 +168,9 @@ impl Bounds {
             max_answer: map
                 .read("max_answer", |size| bytes(size, 0, GIB))
                 .unwrap_or(own.max_answer),
+            max_answers: map
+                .read("max_answers", |size| bytes(size, 0, 1_024 * GIB))
+                .unwrap_or(own.max_answers),
             max_headers: map
                 .read("max_headers", |count| count.count_in(10..=1_000))
                 .unwrap_or(own.max_headers),
@@ -171,6 +181,9 @@ impl Bounds {
             max_connections: map
                 .read("max_connections", |count| count.count_in(1..=1_000_000))
                 .unwrap_or(own.max_connections),
+            max_connections_per_address: map
+                .read("max_connections_per_address", |count| count.count_in(1..=1_000_000))
+                .unwrap_or(own.max_connections_per_address),
             max_streams: map
                 .read("max_streams", |count| count.count_in(1..=10_000))
                 .unwrap_or(own.max_streams),
@@ -180,6 +193,9 @@ impl Bounds {
         };
         if bounds.max_bodies < bounds.max_body {
             map.fault("has less room for all bodies (`max_bodies`) than for one (`max_body`)");
+        }
+        if bounds.max_answers < bounds.max_answer {
+            map.fault("has less room for all answers (`max_answers`) than for one (`max_answer`)");
         }
         bounds
     }

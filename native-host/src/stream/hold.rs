@@ -1,31 +1,37 @@
 //! A stream whose first content is not enough to count as begun: more of it is held back, and until
 //! then another deployment may still answer.
 
+use std::sync::Arc;
+
 use pointsman_core::{Commit, Failure, FailureKind};
 use tokio::time::{Instant, sleep_until};
 
-use super::{END_TIME, Stream};
+use super::Stream;
+use crate::room::Room;
 use crate::upstream::Failed;
 
-/// The most that is held back, in bytes: a longer answer counts as begun.
+/// The most that is held back of one answer, in bytes: a longer one counts as begun.
 const LARGEST: usize = 16 << 20;
 
 impl Stream {
-    /// Reads on behind the first content, until there is as much as `commit` asks for.
-    pub(crate) async fn hold(&mut self, commit: Commit) -> Result<(), Failed> {
+    /// Reads on behind the first content, until there is as much as `commit` asks for, or as there
+    /// is room for.
+    pub(crate) async fn hold(&mut self, commit: Commit, room: &Arc<Room>) -> Result<(), Failed> {
         let (tokens, until) = match commit {
             Commit::FirstContent => return Ok(()),
             Commit::HoldBack { tokens, time } => (u64::from(tokens), Some(Instant::now() + time)),
             Commit::Complete => (u64::MAX, None),
         };
+        self.held = room.hold();
         loop {
             if let Some(failure) = self.failure.take() {
                 let detail = "the stream failed while it was held back".into();
                 return Err(Failed { failure, given: None, detail });
             }
             let enough = self.usage().output >= tokens || self.out.len() >= LARGEST;
+            let full = !self.held.fit(self.out.len());
             let late = until.is_some_and(|until| Instant::now() >= until);
-            if self.done || enough || late {
+            if self.done || enough || full || late {
                 return Ok(());
             }
             self.read_on(until).await?;
@@ -34,8 +40,7 @@ impl Stream {
 
     /// Takes the next piece, if it comes before `until` and within the clocks.
     async fn read_on(&mut self, until: Option<Instant>) -> Result<(), Failed> {
-        let idle = if self.complete { self.idle.min(END_TIME) } else { self.idle };
-        let idle = Instant::now() + idle;
+        let idle = self.stalls_at();
         let limit = idle.min(self.total).min(until.unwrap_or(self.total));
         let piece = tokio::select! {
             biased;

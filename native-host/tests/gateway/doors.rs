@@ -1,6 +1,6 @@
 //! What comes in at the two doors: requests that are wrong, models, health, metrics.
 
-use super::bench::{Bench, get, post, seen, send};
+use super::bench::{Bench, Reply, chat_request, get, post, seen, send, with_headers};
 
 #[tokio::test]
 async fn requests_at_fault_are_told_what_is_wrong() {
@@ -22,6 +22,32 @@ async fn requests_at_fault_are_told_what_is_wrong() {
     let broken = send(bench.api, &post(chat, "{\n  \"model\": ,\n}")).await;
     let message = broken.json()["error"]["message"].to_string();
     assert!(message.contains("line 2") && message.contains("column"), "{message}");
+}
+
+#[tokio::test]
+async fn a_compressed_body_is_refused_in_the_clients_own_protocol() {
+    let bench = Bench::new("ok: {}", "ok: {}").await;
+    let said = |reply: &Reply, pointer: &str| {
+        reply.json().pointer(pointer).and_then(|word| word.as_str()).unwrap_or_default().to_owned()
+    };
+    for (path, place, word) in [
+        ("/v1/chat/completions", "/error/code", "unsupported_content_encoding"),
+        ("/v1/responses", "/error/code", "unsupported_content_encoding"),
+        ("/v1/embeddings", "/error/code", "unsupported_content_encoding"),
+        ("/v1/messages", "/type", "error"),
+        ("/v1beta/models/g:generateContent", "/error/status", "INVALID_ARGUMENT"),
+    ] {
+        for coding in ["gzip", "br", "GZIP, identity", "identity\r\ncontent-encoding: zstd"] {
+            let request = post(path, "\u{1f}\u{8b} is how gzip begins");
+            let header = format!("content-encoding: {coding}\r\n");
+            let reply = send(bench.api, &with_headers(&request, &header)).await;
+            assert_eq!(reply.status, 415, "{path}: {reply:?}");
+            assert_eq!(said(&reply, place), word, "{path}: {reply:?}");
+            assert_eq!(reply.header("accept-encoding"), Some("identity"));
+        }
+    }
+    let plain = with_headers(&chat_request("g", false), "content-encoding: identity\r\n");
+    assert_eq!(send(bench.api, &plain).await.status, 200);
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ mod privacy;
 mod receiver;
 mod reload;
 mod repeat;
+mod room;
 mod siege;
 mod siege_http2;
 mod siege_upstream;

@@ -111,6 +111,28 @@ async fn connections_are_counted_and_idle_ones_make_way() {
 }
 
 #[tokio::test]
+async fn one_address_has_its_share_of_connections_and_no_more() {
+    let bench = bench("ok: {}", "max_connections_per_address: 3,", "").await;
+    let mut held = Vec::new();
+    let request = chat_request("g", false).replace("connection: close\r\n", "");
+    for _ in 0..3 {
+        held.push(send_until(bench.api, &request, "\"usage\"").await);
+    }
+    let mut further = TcpStream::connect(bench.api).await.expect("the system takes it");
+    // It may be reset: what it said is not read.
+    let _ = further.write_all(request.as_bytes()).await;
+    let mut said = Vec::new();
+    let _ = timeout(LONG, further.read_to_end(&mut said)).await.expect("an end");
+    assert!(said.is_empty(), "{}", String::from_utf8_lossy(&said));
+    let page = get(bench.admin, "/metrics").await.body;
+    assert!(page.contains(r#"pointsman_turned_away_total{why="connections"} 1"#), "{page}");
+    held.pop();
+    let place = || async { TcpStream::connect(bench.api).await.is_ok() };
+    super::bench::until("its place is free", place).await;
+    assert!(bench.log().iter().any(|line| line.contains("holder=127.0.0.1")));
+}
+
+#[tokio::test]
 async fn bodies_have_room_for_so_many_bytes_together() {
     let east = "ok: { first_token: 10ms, per_token: 100ms, output_tokens: 100 }";
     let bench = bench(east, "max_body: 64KiB, max_bodies: 100KiB,", "").await;

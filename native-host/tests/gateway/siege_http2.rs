@@ -15,6 +15,7 @@ const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
+const PING: u8 = 6;
 const GOAWAY: u8 = 7;
 const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
@@ -119,6 +120,64 @@ async fn streams_at_once_are_counted() {
     let refused = |kind, payload: &[u8]| kind == RST_STREAM && payload == 7_u32.to_be_bytes();
     assert!(until(&mut stream, refused).await);
     assert_eq!(bench.chat("g", false).await.status, 200);
+}
+
+/// Pings until it is let go, and answers pings if it `answers`; says what came.
+async fn only_pings(stream: TcpStream, answers: bool) -> String {
+    const ACK: u8 = 1;
+    let (mut from, mut to) = stream.into_split();
+    let (pong, mut pongs) = tokio::sync::mpsc::channel::<Vec<u8>>(8);
+    let pinging = tokio::spawn(async move {
+        loop {
+            let next = tokio::select! {
+                Some(payload) = pongs.recv() => frame(PING, ACK, 0, &payload),
+                () = tokio::time::sleep(Duration::from_millis(20)) => frame(PING, 0, 0, &[7; 8]),
+            };
+            if to.write_all(&next).await.is_err() {
+                return;
+            }
+        }
+    });
+    let mut said = String::new();
+    let reading = async {
+        loop {
+            let mut head = [0; 9];
+            // It may be reset: there is always another ping.
+            if from.read_exact(&mut head).await.is_err() {
+                return;
+            }
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            let mut payload = vec![0; length as usize];
+            if from.read_exact(&mut payload).await.is_err() {
+                return;
+            }
+            said.push_str(&String::from_utf8_lossy(&payload));
+            if answers && head[3] == PING && head[4] & ACK == 0 {
+                let _ = pong.send(payload).await;
+            }
+        }
+    };
+    timeout(LONG, reading).await.expect("it is let go");
+    pinging.abort();
+    said
+}
+
+#[tokio::test]
+async fn a_connection_that_only_pings_is_let_go_and_one_in_use_is_not() {
+    let bounds = ("max_body: 64KiB,", "timeouts: { head: 200ms },");
+    let slow = "ok: { first_token: 0ms, per_token: 20ms, output_tokens: 60 }";
+    let bench = Bench::edited(slow, "ok: {}", "", &[bounds]).await;
+    for answers_pings in [true, false] {
+        only_pings(connect(&bench).await, answers_pings).await;
+    }
+    let mut asking = connect(&bench).await;
+    let head = frame(HEADERS, END_HEADERS, 1, &chat_head());
+    let asked = [head, frame(DATA, END_STREAM, 1, CHAT)].concat();
+    asking.write_all(&asked).await.expect("room");
+    let said = only_pings(asking, true).await;
+    assert!(said.contains("[DONE]"), "{said}");
+    bench.until_at_rest().await;
+    assert_eq!(super::bench::seen(bench.east, "aborted").await, 0);
 }
 
 #[tokio::test]

@@ -1,16 +1,22 @@
 //! Upstreams that say too much: each is a failure of theirs, and another one answers.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use super::bench::{Bench, get};
+use super::bench::{Bench, chat_request, get, send_until};
 
 const EAST: &str = "a: { protocol: openai, base_url: \"http://EAST/v1\" }";
 
 /// An upstream that says `start` to whoever speaks, and `more` for as long as it is listened to.
 async fn endless(start: &str, more: &str) -> SocketAddr {
+    endless_and_slow(start, more, Duration::ZERO).await
+}
+
+/// The same, with a pause before each `more`.
+async fn endless_and_slow(start: &str, more: &str, pause: Duration) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
     let (start, more) = (start.to_owned(), more.to_owned());
@@ -21,6 +27,9 @@ async fn endless(start: &str, more: &str) -> SocketAddr {
                 stream.read_buf(&mut Vec::with_capacity(4_096)).await?;
                 stream.write_all(start.as_bytes()).await?;
                 while !more.is_empty() {
+                    if !pause.is_zero() {
+                        tokio::time::sleep(pause).await;
+                    }
                     stream.write_all(more.as_bytes()).await?;
                 }
                 Ok::<_, std::io::Error>(())
@@ -43,6 +52,44 @@ async fn a_redirect_is_a_failure_and_is_not_followed() {
     let led = Bench::edited("ok: {}", "ok: {}", "", &[(EAST, &edit)]).await;
     assert_eq!(led.chat("g", false).await.by(), Some("west"));
     assert_eq!(super::bench::seen(bench.east, "requests").await, 0);
+}
+
+#[tokio::test]
+async fn a_stream_that_is_only_kept_alive_has_stalled_and_one_that_goes_on_has_not() {
+    let head =
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: text/event-stream\r\n\r\n";
+    let delta = |delta: &str| {
+        let choice = format!(r#"{{"index":0,"delta":{delta},"finish_reason":null}}"#);
+        format!(
+            "data: {{\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"choices\":[{choice}]}}\n\n"
+        )
+    };
+    let start = format!("{head}{}", chunk(&delta(r#"{"role":"assistant","content":"Hello"}"#)));
+    let clocks = ("idle: 1s, total: 12s, deadline: 15s", "idle: 300ms, total: 1h, deadline: 1h");
+    let more = delta(r#"{"content":" again"}"#);
+    for (more, goes_on) in [
+        (": still here\n\n", false),
+        ("\n", false),
+        (&*delta("{}"), false),
+        (&*delta(r#"{"content":""}"#), false),
+        (&*more, true),
+    ] {
+        let upstream = endless_and_slow(&start, &chunk(more), Duration::from_millis(30)).await;
+        let edit = EAST.replace("EAST", &upstream.to_string());
+        let bench = Bench::edited("ok: {}", "ok: {}", "", &[(EAST, &edit), clocks]).await;
+        if goes_on {
+            let request = chat_request("g", true);
+            let (mut client, mut raw) = send_until(bench.api, &request, " again").await;
+            // Longer than what is only kept alive may last.
+            while raw.len() < 60 * more.len() {
+                assert!(client.read_buf(&mut raw).await.expect("more of it") > 0, "it was ended");
+            }
+            continue;
+        }
+        let reply = bench.chat("g", true).await;
+        assert_eq!((reply.status, reply.by()), (200, Some("east")), "{more}");
+        assert!(reply.body.contains("broken_stream"), "{more}: {reply:?}");
+    }
 }
 
 fn chunk(text: &str) -> String {

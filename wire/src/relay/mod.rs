@@ -33,6 +33,8 @@ const MAX_HELD: usize = 1024 * 1024;
 pub struct Progress {
     /// The first content came; true once. What is in `out` begins with all that was held back.
     pub first_content: bool,
+    /// Content came, the first or more of it: not only what keeps the connection alive.
+    pub content: bool,
     /// The attempt has failed; told once. What `out` holds came before. After a `first_content` in
     /// the same piece it failed behind it.
     pub failure: Option<Failure>,
@@ -63,6 +65,7 @@ impl Relay {
             scratch: Vec::new(),
             forwarded_last: false,
             content_seen: false,
+            content: false,
             withhold_usage,
             choices: u32::try_from(choices).unwrap_or(u32::MAX),
             finished: 0,
@@ -167,6 +170,8 @@ struct Reading {
     /// Whether the last frame went on, or was at least held.
     forwarded_last: bool,
     content_seen: bool,
+    /// Content came since the last look.
+    content: bool,
     withhold_usage: bool,
     choices: u32,
     /// One bit for each choice that has given its finish reason.
@@ -279,6 +284,7 @@ impl Reading {
         if chunk.error || (chunk.blocked && self.phase == Phase::Waiting) {
             return Fate::Fail(self.dialect.classify(200, None, data));
         }
+        self.content |= chunk.content;
         self.finished |= chunk.finished;
         self.output.add(chunk.output);
         self.usage = match (self.usage, chunk.usage) {
@@ -372,8 +378,9 @@ impl Reading {
         Mark { content_seen: self.content_seen, over: self.phase.is_over() }
     }
 
-    fn progress(&self, before: Mark) -> Progress {
+    fn progress(&mut self, before: Mark) -> Progress {
         Progress {
+            content: core::mem::take(&mut self.content),
             first_content: self.content_seen && !before.content_seen,
             failure: match self.phase {
                 Phase::Failed(failure) if !before.over => Some(failure),
