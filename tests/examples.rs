@@ -36,6 +36,24 @@ fn two_upstreams_load_without_a_note() {
 }
 
 #[test]
+fn what_is_deployed_loads_and_is_built_from_what_is_there() {
+    let loaded = load("deploy/config.yaml");
+    assert_eq!((loaded.warnings, loaded.not_built), (vec![], vec![]));
+    // The image's own toolchain is the one that is pinned.
+    let (image, pin) = (read("deploy/Dockerfile"), read("rust-toolchain.toml"));
+    let version = image.split("FROM rust:").nth(1).and_then(|rest| rest.split('-').next());
+    assert!(pin.contains(&format!("channel = \"{}", version.expect("a version"))), "{version:?}");
+    // Cargo wants to see every member of the workspace.
+    let context = read("deploy/Dockerfile.dockerignore");
+    let workspace = read("Cargo.toml");
+    let members = workspace.lines().find(|line| line.starts_with("members = ")).expect("members");
+    for member in members.split('"').skip(1).step_by(2).filter(|member| *member != ".") {
+        let folder = member.split('/').next().unwrap_or(member);
+        assert!(context.lines().any(|line| line == format!("!{folder}")), "{member}");
+    }
+}
+
+#[test]
 fn the_example_scenarios_pass() {
     let documents: Vec<Node> =
         serde_saphyr::from_multiple(&read("examples/scenario.yaml")).expect("YAML");

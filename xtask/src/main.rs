@@ -23,7 +23,7 @@ usage: cargo xtask COMMAND
   wasm                        build the npm package into wasm/js/dist
   fuzz TARGET [SECONDS]       look for inputs that break a target; 60 seconds if not said
   bench                       run the benchmarks
-  release                     the binary as it is shipped: optimised and stripped
+  release [TARGET]            the binary as it is shipped: optimised and stripped
   tidy                        check the repository itself";
 
 /// An error for a person: what went wrong and what to do about it.
@@ -50,7 +50,7 @@ fn run(arguments: &[String]) -> Result {
         "wasm" => bare(rest).and_then(|()| wasm::run()),
         "fuzz" => fuzz::run(rest),
         "bench" => bare(rest).and_then(|()| bench::run()),
-        "release" => bare(rest).and_then(|()| release::run()),
+        "release" => release::run(rest),
         "tidy" => bare(rest).and_then(|()| tidy::run()),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
