@@ -17,9 +17,7 @@ pub(crate) fn run(rest: &[String]) -> Result {
             arguments.extend(["--target", target]);
             folder.push(target);
         }
-        _ => {
-            return Err("`release` takes a target at most, such as x86_64-unknown-linux-musl".into());
-        }
+        _ => return Err("`release` takes the name of a target at most".into()),
     }
     run_command(cargo(&arguments))?;
     let binary = folder.join("dist").join(format!("pointsman{}", std::env::consts::EXE_SUFFIX));
