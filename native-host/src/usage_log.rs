@@ -3,7 +3,8 @@
 //!
 //! What waits to be written is bounded. What finds no room, or cannot be written, is lost, counted in
 //! `pointsman_usage_records_total{result="lost"}` and warned of once a minute; no request ever waits.
-//! When the file is moved away, as log rotation does, a new one is begun in its place.
+//! When the file is moved away, as log rotation does, a new one is begun in its place; where that cannot be
+//! and the old one is deleted, records are lost too.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -53,6 +54,7 @@ impl UsageLog {
             file,
             lines: Vec::new(),
             torn: false,
+            gone: None,
             looked: Instant::now(),
             warned: None,
             written,
@@ -100,6 +102,8 @@ struct Writer {
     lines: Vec<u8>,
     /// The file ends in the middle of a line.
     torn: bool,
+    /// Why there is no other, if the file has no place any more: nobody would find what is written there.
+    gone: Option<io::Error>,
     looked: Instant,
     warned: Option<Instant>,
     written: Counter,
@@ -140,8 +144,8 @@ impl Writer {
     }
 
     fn write(&mut self) {
-        let (mut done, mut fault) = (0, None);
-        if self.torn {
+        let (mut done, mut fault) = (0, self.gone.take());
+        if self.torn && fault.is_none() {
             let (mended, error) = put(&mut self.file, b"\n");
             (self.torn, fault) = (mended == 0, error);
         }
@@ -160,13 +164,15 @@ impl Writer {
     }
 
     fn reopen_if_moved(&mut self) {
-        if self.looked.elapsed() < LOOK_EVERY {
+        let own = self.file.metadata();
+        let gone = own.as_ref().is_ok_and(|about| about.nlink() == 0);
+        if !gone && self.looked.elapsed() < LOOK_EVERY {
             return;
         }
         self.looked = Instant::now();
         let place = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
-        let here = self.file.metadata().map(place).ok();
-        if std::fs::metadata(&self.path).map(place).ok() == here {
+        let here = own.map(place).ok();
+        if !gone && std::fs::metadata(&self.path).map(place).ok() == here {
             return;
         }
         match append(&self.path) {
@@ -174,6 +180,7 @@ impl Writer {
                 self.file = file;
                 self.torn = false;
             }
+            Err(error) if gone => self.gone = Some(error),
             Err(error) => self.warn(&error),
         }
     }
@@ -231,6 +238,32 @@ mod tests {
         log.finish();
         assert_eq!(numbers(&path), [20]);
         assert_eq!((written.get(), lost.get()), (7, 0));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_written_where_nobody_finds_it_is_lost() {
+        let folder = std::env::temp_dir().join(format!("pointsman-gone-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("usage.jsonl").to_str().unwrap().to_owned();
+        let (written, lost) = (Counter::default(), Counter::default());
+        let log = UsageLog::open(&path, written.clone(), lost.clone()).unwrap();
+        let both = || (written.get(), lost.get());
+        let settle = |count| while written.get() + lost.get() < count {};
+        log.write(record(0));
+        settle(1);
+        std::fs::remove_file(&path).unwrap();
+        log.write(record(1));
+        settle(2);
+        assert_eq!((numbers(&path), both()), (vec![1], (2, 0)), "begun anew at once");
+        std::fs::remove_dir_all(&folder).unwrap();
+        log.write(record(2));
+        settle(3);
+        assert_eq!(both(), (2, 1));
+        std::fs::create_dir_all(&folder).unwrap();
+        log.write(record(3));
+        log.finish();
+        assert_eq!((numbers(&path), both()), (vec![3], (3, 1)));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
