@@ -137,6 +137,28 @@ async fn links_that_lead_elsewhere_and_secrets_that_change_are_noticed() {
     std::fs::remove_dir_all(folder).expect("it was made");
 }
 
+#[tokio::test]
+async fn what_only_stands_elsewhere_is_unchanged_and_keeps_its_connections() {
+    let bench = Bench::new("ok: {}", "ok: {}").await;
+    for model in ["solo", "g"] {
+        assert_eq!(bench.chat(model, false).await.status, 200);
+    }
+    let connections = async || get(bench.east, "/seen").await.json()["connections"].as_u64();
+    let before = connections().await;
+    let provider = "  first: { protocol: mock }\n  a:";
+    bench.edit("  a:", provider);
+    bench.edit("  east:", "  first: { provider: first, model: m }\n  east:");
+    bench.edit("  g:", "  first: { members: [ first ] }\n  g:");
+    let changes = reload(&bench, "").await.json()["changes"].clone();
+    let added = serde_json::json!(["providers.first", "deployments.first", "groups.first"]);
+    assert_eq!((&changes["added"], &changes["changed"]), (&added, &serde_json::json!([])));
+    assert_eq!(bench.chat("first", false).await.by(), Some("first"));
+    for model in ["solo", "g"] {
+        assert_eq!(bench.chat(model, false).await.by(), Some("east"));
+    }
+    assert_eq!(connections().await, before, "none is new");
+}
+
 /// Puts another file in the place of the config, at once.
 fn swap(bench: &Bench, text: &str) {
     let new = scratch_file(text);
