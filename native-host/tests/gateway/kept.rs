@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 
-use super::bench::{Bench, get, mock, until};
+use super::bench::{Bench, chat_request, get, mock, read_to_end, send_until, until};
 use super::certificate::Certificate;
 
 const ANSWER: &str = r#"{"id":"1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hello."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
@@ -37,6 +37,15 @@ async fn answers(most: usize, pause: Duration) -> SocketAddr {
         }
     });
     address
+}
+
+/// Where the bench's config says that `east` is.
+const EAST: &str = "a: { protocol: openai, base_url: \"http://EAST/v1\" }";
+
+/// In its place an upstream behind TLS.
+fn behind(front: SocketAddr, certificate: &Certificate) -> String {
+    let ca = certificate.cert.display();
+    format!("a: {{ protocol: openai, base_url: \"https://{front}/v1\", ca: {ca} }}")
 }
 
 async fn failures(bench: &Bench) -> usize {
@@ -121,16 +130,68 @@ async fn a_request_that_http2_refuses_goes_over_a_new_connection_and_one_that_fa
     ] {
         let certificate = Certificate::new("127.0.0.1");
         let front = resets(&certificate, reason).await;
-        let edit = format!(
-            "a: {{ protocol: openai, base_url: \"https://{front}/v1\", ca: {} }}",
-            certificate.cert.display()
-        );
-        let east = "a: { protocol: openai, base_url: \"http://EAST/v1\" }";
-        let bench = Bench::edited("ok: {}", "ok: {}", "", &[(east, &edit)]).await;
+        let edit = (EAST, &*behind(front, &certificate));
+        let bench = Bench::edited("ok: {}", "ok: {}", "", &[edit]).await;
         assert_eq!(bench.chat("g", false).await.by(), Some("east"));
         let reply = bench.chat("g", false).await;
         assert_eq!((reply.status, reply.by()), (200, Some(second)), "{reason:?}: {reply:?}");
         bench.until_at_rest().await;
         assert_eq!(failures(&bench).await > 0, second == "west", "{reason:?}");
     }
+}
+
+/// An upstream that begins a stream on its first connection, says that it takes no further requests there
+/// (GOAWAY), and goes on with the stream; later connections answer at once.
+async fn goes_away(certificate: &Certificate) -> SocketAddr {
+    let acceptor = TlsAcceptor::from(certificate.server(&["h2"]));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        let mut first = true;
+        while let Ok((stream, _)) = listener.accept().await {
+            let (acceptor, leaves) = (acceptor.clone(), std::mem::take(&mut first));
+            tokio::spawn(async move {
+                let stream = acceptor.accept(stream).await.expect("TLS");
+                let mut connection = h2::server::handshake(stream).await.expect("HTTP/2");
+                while let Some(Ok((_request, mut respond))) = connection.accept().await {
+                    let kind = if leaves { "text/event-stream" } else { "application/json" };
+                    let head = http::Response::builder().header("content-type", kind);
+                    let head = head.body(()).expect("a head");
+                    let mut body = respond.send_response(head, false).expect("an open stream");
+                    if !leaves {
+                        body.send_data(ANSWER.into(), true).expect("an open stream");
+                        continue;
+                    }
+                    connection.graceful_shutdown();
+                    tokio::spawn(async move {
+                        for _ in 0..40 {
+                            body.send_data(WORD.into(), false).expect("an open stream");
+                            sleep(Duration::from_millis(50)).await;
+                        }
+                        body.send_data("data: [DONE]\n\n".into(), true).expect("an open stream");
+                    });
+                }
+            });
+        }
+    });
+    address
+}
+
+const WORD: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello\"}}]}\n\n";
+
+#[tokio::test]
+async fn a_connection_that_takes_no_more_ends_what_it_has_and_others_go_over_a_new_one() {
+    let certificate = Certificate::new("127.0.0.1");
+    let front = goes_away(&certificate).await;
+    let bench =
+        Bench::edited("ok: {}", "ok: {}", "", &[(EAST, &behind(front, &certificate))]).await;
+    let (stream, raw) = send_until(bench.api, &chat_request("g", true), "Hello").await;
+    for _ in 0..10 {
+        let reply = bench.chat("g", false).await;
+        assert_eq!((reply.status, reply.by()), (200, Some("east")), "{reply:?}");
+        assert_eq!(reply.header("x-pointsman-attempts"), Some("1"), "{reply:?}");
+    }
+    assert!(read_to_end(stream, raw).await.is_whole_stream(), "what was under way goes on");
+    bench.until_at_rest().await;
+    assert_eq!(failures(&bench).await, 0, "no blame");
 }
