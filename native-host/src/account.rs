@@ -36,6 +36,8 @@ pub(crate) struct Record {
     pub(crate) finish: Vec<&'static str>,
     /// The model that says it answered.
     pub(crate) model: Option<String>,
+    /// What the call lost in translation.
+    pub(crate) lost: Option<String>,
 }
 
 impl Record {
@@ -65,6 +67,7 @@ impl Record {
             before: None,
             finish: Vec::new(),
             model: None,
+            lost: None,
         }
     }
 
@@ -212,6 +215,7 @@ fn log(
         input_tokens = usage.input,
         output_tokens = usage.output,
         estimated = usage.estimated,
+        lost = record.lost,
         detail = record.detail,
         "call"
     );

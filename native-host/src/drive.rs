@@ -8,7 +8,7 @@ use pointsman_core::{
     Action, Attempt, AttemptNo, Call, Event, Misuse, Outcome, Repetition, Timestamp, Usage,
     WaitReason,
 };
-use pointsman_wire::outcome_reply;
+use pointsman_wire::{lost_header, outcome_reply};
 use tokio::sync::oneshot;
 
 use crate::account::{self, Record};
@@ -37,7 +37,7 @@ pub(crate) struct Drive {
     ready: Option<Answer>,
     /// What the last attempt found wrong with the request, as a body for the client.
     given: Option<Bytes>,
-    /// What the request lost in the answering provider's protocol.
+    /// What the request lost in the answering provider's protocol, and the answer in the client's.
     lost: Vec<String>,
     record: Record,
 }
@@ -198,7 +198,8 @@ impl Drive {
             return Event::Cancelled { usage: Some(stream.usage()) };
         };
         let gone = std::pin::pin!(self.client.gone());
-        match stream.pass_on(&pieces, &self.gateway.clock, gone).await {
+        let passed = stream.pass_on(&pieces, &self.gateway.clock, gone, &mut self.lost).await;
+        match passed {
             Passed::Delivered { usage, ended_at, stalled_by_client } => {
                 Event::Completed { attempt, usage: Some(usage), ended_at, stalled_by_client }
             }
@@ -285,6 +286,7 @@ impl Drive {
                 self.client.break_off(error.stream_event()).await;
             }
         }
+        self.record.lost = lost_header(&self.lost);
         let Self { gateway, live, call, attempt, record, .. } = self;
         account::finished(&gateway, &live, &call, attempt.as_ref(), record, &outcome);
     }

@@ -22,7 +22,8 @@ pub(crate) struct Marks<'a> {
     /// What its caller has left.
     pub(crate) allowance: Allowance,
     pub(crate) now: Timestamp,
-    /// Members of the request that the provider's protocol has no word for.
+    /// Members of the request that the provider's protocol has no word for, and what the client's has none
+    /// for of a whole answer.
     pub(crate) lost: &'a [String],
 }
 

@@ -105,16 +105,23 @@ impl Stream {
         }
     }
 
-    /// Passes the stream on until it ends, breaks, or `gone` says that nobody reads it any more.
+    /// Passes the stream on until it ends, breaks, or `gone` says that nobody reads it any more. What it
+    /// loses in translation goes to `lost`.
     /// Dropping the future closes the connection.
     pub(crate) async fn pass_on(
         mut self,
         client: &mpsc::Sender<Piece>,
         clock: &Clock,
         mut gone: Pin<&mut impl Future<Output = ()>>,
+        lost: &mut Vec<String>,
     ) -> Passed {
         let mut stalled = Duration::ZERO;
         loop {
+            for name in self.relay.lost() {
+                if lost.iter().all(|known| known != name) {
+                    lost.push(name.to_owned());
+                }
+            }
             if !self.out.is_empty() {
                 let held = std::mem::take(&mut self.held);
                 let piece = held.around(std::mem::take(&mut self.out).into());

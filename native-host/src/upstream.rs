@@ -56,7 +56,8 @@ impl Question {
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) answer: Answer,
-    /// What the request lost on the way into this provider's protocol.
+    /// What the request lost on the way into this provider's protocol, and a whole answer on its way
+    /// back.
     pub(crate) lost: Vec<String>,
     pub(crate) first_content_at: Timestamp,
     pub(crate) quota: Option<QuotaFacts>,
@@ -136,9 +137,10 @@ pub(crate) async fn open(
     let limit = clocks.first_content.min(clocks.total);
     let sent_at = Instant::now();
     let opening = async {
-        let (reply, lost) = ask(gateway, live, question, attempt, outgoing).await?;
+        let (reply, mut lost) = ask(gateway, live, question, attempt, outgoing).await?;
         let opened = read(reply, question, attempt, sent_at, gateway, &mut seen).await;
         let opened = opened.map_err(|failed| discreet(failed, live, attempt))?;
+        lost.extend(opened.lost);
         Ok(Opened { lost, ..opened })
     };
     let Ok(opened) = timeout(limit, opening).await else {
@@ -182,7 +184,8 @@ async fn ask(
     let stamp = Stamp { nonce: gateway.nonce(), created: now.as_micros() / 1_000_000 };
     let overlay = live.overlay(attempt.group, attempt.deployment);
     let max_output = deployment.supports.output_tokens;
-    let target = Target { overlay, max_output, ..line.target(model) };
+    let web_search = deployment.supports.web_search == Some(true);
+    let target = Target { overlay, max_output, web_search, ..line.target(model) };
     let prepared = question.asked.prepare(&question.bytes, &target, stamp, now);
     let nothing = prepared.as_ref().map_or(&[][..], |prepared| &prepared.lost);
     outgoing.prepared(line.address(), model, nothing);
@@ -296,7 +299,7 @@ async fn whole(
     let content_type = reply.content_type.filter(|_| reply.expected.is_opaque());
     Ok(Opened {
         answer: Answer::Whole { body, content_type, usage },
-        lost: Vec::new(),
+        lost: answer.lost.iter().map(|name| (*name).to_owned()).collect(),
         first_content_at: gateway.clock.now(),
         quota: answer.quota,
     })

@@ -48,6 +48,10 @@ pub(crate) struct UsageRecord {
     pub(crate) estimated: bool,
     /// Of all attempts, in billionths of a dollar; null if something was used that has no price.
     pub(crate) cost_nano_usd: Option<u64>,
+    /// What was lost between the client's protocol and the provider's, as `x-pointsman-lost` has it, and of
+    /// a stream what its head could not say yet.
+    #[serde(default)]
+    pub(crate) lost: Option<String>,
 }
 
 impl UsageRecord {
@@ -92,6 +96,7 @@ impl UsageRecord {
             reasoning: usage.reasoning,
             estimated: usage.estimated,
             cost_nano_usd,
+            lost: record.lost.clone(),
         }
     }
 }

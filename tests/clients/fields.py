@@ -6,49 +6,13 @@ The requests go out as they are, so that no client's own checks stand in between
 import base64
 
 import speakers
+from members import before, both, put, turns
 
 PNG = base64.b64encode(speakers.PIXEL).decode()
 PDF = base64.b64encode(b"%PDF-1.4 nothing in it").decode()
 WAV = base64.b64encode(b"RIFF....WAVE").decode()
 URL = "https://example.com/cat.png"
 WEATHER = {"name": "weather", "description": "The weather.", "parameters": speakers.PARAMETERS}
-
-
-class Member:
-    """Something that `add` adds to a request."""
-
-    def __init__(self, add, base=lambda body: None):
-        # `base` adds what the request must have besides.
-        self.add, self.base = add, base
-
-    def on(self, other):
-        """The same, to a request that has `other` already."""
-        return Member(self.add, other.add)
-
-
-def put(*path):
-    """Sets a member: the last of `path` is its value."""
-    *names, last, value = path
-
-    def add(body):
-        for name in names:
-            body = body.setdefault(name, {})
-        body[last] = value
-
-    return Member(add)
-
-
-def both(*members):
-    return Member(lambda body: [member.add(body) for member in members])
-
-
-def turns(name, *more):
-    """Appends to the conversation called `name`."""
-    return Member(lambda body: body[name].extend(more))
-
-
-def before(name, *more):
-    return Member(lambda body: body[name].__setitem__(slice(0, 0), more))
 
 
 # --- chat completions
@@ -82,6 +46,8 @@ CHAT = {
     "`tool_choice`: none": put("tool_choice", "none").on(CHAT_TOOL),
     "`tool_choice`: one": put(
         "tool_choice", {"type": "function", "function": {"name": "weather"}}).on(CHAT_TOOL),
+    "`tools`, custom": put("tools", [{"type": "custom", "custom": {"name": "say"}}]),
+    "`functions`": put("functions", [WEATHER]),
     "`parallel_tool_calls`": put("parallel_tool_calls", False).on(CHAT_TOOL),
     "call and result": turns(
         "messages",
@@ -116,8 +82,18 @@ CHAT = {
     "`verbosity`": put("verbosity", "low"),
     "`prediction`": put("prediction", {"type": "content", "content": "Hello"}),
     "`prompt_cache_key`": put("prompt_cache_key", "k"),
+    "`prompt_cache_retention`": put("prompt_cache_retention", "24h"),
+    "`moderation`": put("moderation", {"model": "omni-moderation-latest"}),
     "`safety_identifier`": put("safety_identifier", "ann"),
     "`web_search_options`": put("web_search_options", {}),
+    "`search_context_size`": put("web_search_options", {"search_context_size": "low"}),
+    "`user_location`": put("web_search_options", {"user_location": {
+        "type": "approximate", "approximate": {"city": "Ulm", "country": "DE"}}}),
+    "`annotations`, sent back": turns(
+        "messages", {"role": "assistant", "content": "Hello.", "annotations": [
+            {"type": "url_citation", "url_citation": {
+                "url": URL, "title": "Cats", "start_index": 0, "end_index": 6}}]},
+        {"role": "user", "content": "And?"}),
     "`modalities`: audio": both(
         put("modalities", ["text", "audio"]), put("audio", {"voice": "alloy", "format": "wav"})),
 }
@@ -142,6 +118,16 @@ RESPONSES = {
     "file, uploaded": put_in({"type": "input_file", "file_id": "file-1"}),
     "`tools`": RESPONSES_TOOL,
     "`tools`: web_search": put("tools", [{"type": "web_search"}]),
+    "`filters.allowed_domains`": put(
+        "tools", [{"type": "web_search", "filters": {"allowed_domains": ["example.com"]}}]),
+    "`tool_choice`: web_search": put("tool_choice", {"type": "web_search_preview"}).on(
+        put("tools", [{"type": "web_search_preview"}])),
+    "search, sent back": turns(
+        "input",
+        {"type": "web_search_call", "id": "ws_1", "status": "completed",
+         "action": {"type": "search", "query": "cats"}},
+        {"role": "assistant", "content": "Hello."},
+        {"role": "user", "content": "And?"}),
     "`tools`: file_search": put("tools", [{"type": "file_search", "vector_store_ids": ["vs_1"]}]),
     "`tool_choice`: required": put("tool_choice", "required").on(RESPONSES_TOOL),
     "`tool_choice`: one": put(
@@ -178,6 +164,12 @@ RESPONSES = {
     "`service_tier`": put("service_tier", "flex"),
     "`prompt_cache_key`": put("prompt_cache_key", "k"),
     "`max_tool_calls`": put("max_tool_calls", 2).on(RESPONSES_TOOL),
+    "`max_tool_calls` of a search": put("max_tool_calls", 2).on(
+        put("tools", [{"type": "web_search"}])),
+    "`safety_identifier`": put("safety_identifier", "ann"),
+    "`conversation`": put("conversation", "conv_1"),
+    "`prompt`": put("prompt", {"id": "pmpt_1"}),
+    "`context_management`": put("context_management", [{"type": "compaction"}]),
 }
 
 # --- messages
@@ -204,12 +196,36 @@ MESSAGES = {
     "image, by URL": said({"type": "image", "source": {"type": "url", "url": URL}}),
     "document": pdf(),
     "document, cited": pdf(citations={"enabled": True}),
+    "document, with context": pdf(context="It is about cats."),
+    "search result": said({"type": "search_result", "source": URL, "title": "Cats", "content": [
+        {"type": "text", "text": "Cats purr."}]}),
     "document, as text": said({"type": "document", "title": "A note.", "source": {
         "type": "text", "media_type": "text/plain", "data": "Cats purr."}}),
     "`tools`": MESSAGES_TOOL,
     "`tools`, cached": put("tools", [{**MESSAGES_SPEC, "cache_control": CACHE}]),
     "`tools`: web_search": put(
+        "tools", [{"type": "web_search_20250305", "name": "web_search"}]),
+    "`max_uses`": put(
         "tools", [{"type": "web_search_20250305", "name": "web_search", "max_uses": 2}]),
+    "`allowed_domains`": put("tools", [
+        {"type": "web_search_20250305", "name": "web_search", "allowed_domains": ["example.com"]}]),
+    "search, sent back": turns(
+        "messages",
+        {"role": "assistant", "content": [
+            {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search",
+             "input": {"query": "cats"}},
+            {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [
+                {"type": "web_search_result", "url": URL, "title": "Cats",
+                 "encrypted_content": "x"}]},
+            {"type": "text", "text": "Hello."}]},
+        {"role": "user", "content": "And?"}),
+    "`citations`, sent back": turns(
+        "messages",
+        {"role": "assistant", "content": [{"type": "text", "text": "Hello.", "citations": [
+            {"type": "web_search_result_location", "url": URL, "title": "Cats",
+             "encrypted_index": "x", "cited_text": "Cats purr."}]}]},
+        {"role": "user", "content": "And?"}),
+    "`tools`: web_fetch": put("tools", [{"type": "web_fetch_20250910", "name": "web_fetch"}]),
     "`tool_choice`: any": put("tool_choice", {"type": "any"}).on(MESSAGES_TOOL),
     "`tool_choice`: none": put("tool_choice", {"type": "none"}).on(MESSAGES_TOOL),
     "`tool_choice`: tool": put(
@@ -235,6 +251,11 @@ MESSAGES = {
             {"type": "thinking", "thinking": "Hmm.", "signature": "c2ln"},
             {"type": "text", "text": "Hello."}]},
         {"role": "user", "content": "And?"}),
+    "hidden thinking": turns(
+        "messages",
+        {"role": "assistant", "content": [
+            {"type": "redacted_thinking", "data": "aGlk"}, {"type": "text", "text": "Hello."}]},
+        {"role": "user", "content": "And?"}),
     "`output_config.format`": put(
         "output_config", {"format": {"type": "json_schema", "schema": speakers.SCHEMA}}),
     "`output_config.effort`": put("output_config", {"effort": "low"}),
@@ -247,6 +268,8 @@ MESSAGES = {
     "`metadata.user_id`": put("metadata", {"user_id": "ann"}),
     "`service_tier`": put("service_tier", "standard_only"),
     "`container`": put("container", "container_1"),
+    "`inference_geo`": put("inference_geo", "us"),
+    "`cache_control`": put("cache_control", CACHE),
 }
 
 # --- generateContent
@@ -278,8 +301,19 @@ GEMINI = {
     "`parameters` of old": put("tools", [{"functionDeclarations": [{"name": "weather", "parameters": {
         "type": "OBJECT", "properties": {"city": {"type": "STRING"}}}}]}]),
     "`tools`: googleSearch": put("tools", [{"googleSearch": {}}]),
+    "`excludeDomains`": put("tools", [{"googleSearch": {"excludeDomains": ["example.com"]}}]),
+    "search, sent back": turns(
+        "contents",
+        {"role": "model", "parts": [
+            {"toolCall": {"id": "1", "toolType": "GOOGLE_SEARCH_WEB", "args": {"query": "cats"}}},
+            {"toolResponse": {"id": "1", "toolType": "GOOGLE_SEARCH_WEB", "response": {}}},
+            {"text": "Hello."}]},
+        {"role": "user", "parts": [{"text": "And?"}]}),
+    "`tools`: urlContext": put("tools", [{"urlContext": {}}]),
+    "`retrievalConfig`": put("toolConfig", {"retrievalConfig": {"languageCode": "de"}}),
     "`functionCallingConfig`: ANY": calling("ANY"),
     "`functionCallingConfig`: NONE": calling("NONE"),
+    "`functionCallingConfig`: VALIDATED": calling("VALIDATED"),
     "`allowedFunctionNames`": calling("ANY", allowedFunctionNames=["weather"]),
     "call and result": turns(
         "contents",
@@ -293,6 +327,14 @@ GEMINI = {
         {"role": "model", "parts": [
             {"text": "Hmm.", "thought": True}, {"text": "Hello.", "thoughtSignature": "c2ln"}]},
         {"role": "user", "parts": [{"text": "And?"}]}),
+    "signed call": turns(
+        "contents",
+        {"role": "model", "parts": [{
+            "functionCall": {"id": "c1", "name": "weather", "args": {"city": "Ulm"}},
+            "thoughtSignature": "c2ln"}]},
+        {"role": "user", "parts": [
+            {"functionResponse": {"id": "c1", "name": "weather", "response": {"result": "rain"}}},
+        ]}).on(GEMINI_TOOL),
     "`responseMimeType`": config("responseMimeType", "application/json"),
     "`responseSchema`": both(config("responseMimeType", "application/json"), config(
         "responseSchema", {"type": "OBJECT", "properties": {"name": {"type": "STRING"}}})),
@@ -314,6 +356,8 @@ GEMINI = {
     "`includeThoughts`": config("thinkingConfig", {"thinkingBudget": 1024, "includeThoughts": True}),
     "`safetySettings`": put("safetySettings", [
         {"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE"}]),
+    "`serviceTier`": put("serviceTier", "flex"),
+    "`mediaResolution`": config("mediaResolution", "MEDIA_RESOLUTION_LOW"),
     "`cachedContent`": put("cachedContent", "cachedContents/1"),
     "`responseModalities`": config("responseModalities", ["IMAGE"]),
 }

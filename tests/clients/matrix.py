@@ -101,7 +101,9 @@ def outcome(pair, protocol, provider, member):
     providers.check(provider, pair.mock.requests()[-1]["path"], got)
     post(url, json.dumps(without).encode())
     written = told(json.loads(pair.mock.body()), got)
-    lost = "lost" if headers[LOST] else ""
+    # What the answer lost is another matter.
+    paths = (headers[LOST] or "").split(", ")
+    lost = "lost" if any(path and not path.startswith("answer.") for path in paths) else ""
     return ", ".join(filter(None, [written, lost])) or "DROPPED"
 
 
@@ -181,6 +183,51 @@ One member at a time is added to a plain request. The cell says what the provide
 """
 
 
+SEARCHES = """\
+## Searches of the web
+
+A search that the provider makes itself is asked for in each protocol's own way, and what the protocols share of
+it (a place, a number, domains) is said where the target has it. Where it has not, hints are *lost*, and
+domains, which are a restriction, make the target *refuse*. Gemini takes a search, or functions, not both. Bedrock
+has one for Amazon's own models (`nova_grounding`). In chat completions `web_search_options` is said to OpenAI's
+models of search, and to a deployment that `supports: { web_search: true }` at a provider like OpenAI: others
+would leave the member out and answer all the same.
+
+The steps of a search are told in the client's protocol: `web_search_call` items, `server_tool_use` with
+`web_search_tool_result`, `groundingMetadata`. Chat completions show only what rests on it, as `annotations`. Citations keep their places
+in the text, counted as the protocol counts them (characters; bytes in Gemini's); Anthropic's say by the text block they stand with what rests
+on them, so that a text is cut into blocks there. Who streams from Gemini is told of the search at the end,
+because Gemini tells it there.
+
+## What was another provider's
+
+Signed and hidden thoughts, signed calls, and the results of searches can be read by who made them alone. Sent
+back by the client, they go to that provider's protocol, and are *lost* towards others: Anthropic's thoughts go to Claude on Bedrock too, and to
+no other model there. What we made for a client out of another provider's answer, its own protocol's provider would
+refuse: thoughts without a signature, searches and citations without Anthropic's mark, reasoning items that OpenAI
+does not keep. It is cut out before such a provider is asked, and named in `x-pointsman-lost`. Encrypted reasoning of OpenAI's goes on
+to Azure, and the other way round, as it came: nothing in it says whose it is.
+"""
+
+ANSWERS = """\
+## What answers lose
+
+What the client's protocol cannot hold of a whole answer is named in `x-pointsman-lost` too, behind what the
+request lost. The head of a stream is sent before that is known: the line of the call in the log and its usage
+record have all of it. An answer with a thought, a search and what rests on it loses:
+"""
+
+
+def losses(provider, client):
+    """What the answer of the transcripts lost: see wire/tests/search.rs."""
+    golden = rig.ROOT / "wire/tests/golden/search"
+    transcript = golden / f"{provider}.answer.{client}"
+    if not transcript.exists():
+        return "kept"
+    lines = transcript.read_text("utf-8").splitlines()
+    return ", ".join(f"`{line[6:]}`" for line in lines if line.startswith("lost: ")) or "nothing"
+
+
 def page(members):
     """The page; `members` is what became of them, by protocol, name and provider."""
     lines = [INTRODUCTION, row("client", *PROVIDERS), row(*["---"] * (1 + len(PROVIDERS)))]
@@ -194,6 +241,11 @@ def page(members):
             found = [members.get((protocol, name, provider), "–") for provider in PROVIDERS]
             lines.append(row(name, *found))
         lines.append("")
+    clients = {"chat": "chat", "responses": "responses", "messages": "messages", "gemini": "generate"}
+    lines += [SEARCHES, ANSWERS, row("provider", *TITLES.values())]
+    lines.append(row(*["---"] * (1 + len(TITLES))))
+    for provider in ["openai", "anthropic", "gemini", "bedrock"]:
+        lines.append(row(provider, *(losses(provider, clients[client]) for client in TITLES)))
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -59,6 +59,7 @@ def gemini(body):
         "tools": list[types.Tool],
         "toolConfig": types.ToolConfig,
         "safetySettings": list[types.SafetySetting],
+        "serviceTier": types.ServiceTier,
     }
     for name, value in body.items():
         pydantic.TypeAdapter(known[name]).validate_python(value)

@@ -105,6 +105,7 @@ impl Engine {
         make(&Target {
             overlay,
             max_output: catalog.deployment(deployment).supports.output_tokens,
+            web_search: catalog.deployment(deployment).supports.web_search == Some(true),
             base_url,
             api_key: api_key.map(|key| key.expose()),
             credentials: provider.and_then(|provider| provider.credentials.as_ref()),

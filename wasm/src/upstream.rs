@@ -21,7 +21,7 @@ pub(crate) struct Upstream {
     headers: AnswerHeaders,
     media_type: Option<String>,
     expected: Expected,
-    /// What the request lost in the provider's protocol.
+    /// What the request lost in the provider's protocol, and a whole answer in the client's.
     pub(crate) lost: Vec<String>,
     body: Body,
 }
@@ -127,6 +127,7 @@ impl Upstream {
                     // A whole answer to a client that reads a stream is none.
                     Ok(_) if stream_asked => failed(FailureKind::Server),
                     Ok(answer) => {
+                        self.lost.extend(answer.lost.iter().map(|name| (*name).to_owned()));
                         let (usage, body) = (answer.usage, answer.body.unwrap_or(body));
                         News::Whole { body, usage }
                     }

@@ -31,17 +31,18 @@ pub(crate) struct Asked {
     pub(crate) usage_edits: Vec<Edit>,
     /// What is cut out: the router's own.
     pub(crate) cuts: Vec<Edit>,
-    /// Thoughts that Anthropic would refuse.
-    pub(crate) unsigned: Unsigned,
+    /// Of former answers of other providers, what one of the client's protocol would refuse.
+    pub(crate) foreign: Foreign,
     /// Where a name of the model goes in, in a body without one: behind this brace.
     pub(crate) model_at: Option<usize>,
     /// Where the prompt stands.
     pub(crate) prompt: Prompt,
 }
 
-/// Thoughts without a signature: what cuts them out, and where they stand.
+/// What an answer that we translated had to leave without the proof that its own provider gives:
+/// thoughts, searches, citations. What cuts it out, and where it stands.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Unsigned {
+pub(crate) struct Foreign {
     pub(crate) edits: Vec<Edit>,
     pub(crate) paths: Vec<String>,
 }
@@ -82,7 +83,7 @@ impl Asked {
             edits.extend_from_slice(&self.usage_edits);
         }
         edits.extend_from_slice(&self.cuts);
-        edits.extend_from_slice(&self.unsigned.edits);
+        edits.extend_from_slice(&self.foreign.edits);
         // A name that is right stays as it is written, escapes and all.
         if self.model != model || self.model_spans.len() > 1 {
             let mut name = Vec::new();

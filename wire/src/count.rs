@@ -35,7 +35,12 @@ pub(crate) fn ask(
         .map_err(|broken| RequestFault::Json(JsonFault::locate(&whole, broken)))?;
     let inner = json.get("generateContentRequest").filter(|_| client == Dialect::Generate);
     let request = client.read_request(inner.unwrap_or(json))?;
-    let for_target = WriteFor { model: target.model, max_output_default: Some(1), openai: false };
+    let for_target = WriteFor {
+        model: target.model,
+        max_output_default: Some(1),
+        openai: false,
+        web_search: target.web_search,
+    };
     let written = provider.write_request(&request, &for_target)?;
     let body = match provider {
         Dialect::Generate => generate_body(&written.body, target.model),
@@ -65,8 +70,16 @@ fn generate_body(request: &[u8], model: &str) -> Vec<u8> {
 
 /// Anthropic counts what goes in, and refuses what speaks of the answer.
 fn messages_body(request: &[u8]) -> Vec<u8> {
-    let of_answers =
-        ["max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences", "metadata"];
+    let of_answers = [
+        "max_tokens",
+        "stream",
+        "temperature",
+        "top_p",
+        "top_k",
+        "stop_sequences",
+        "metadata",
+        "service_tier",
+    ];
     without(request, &of_answers)
 }
 

@@ -8,7 +8,8 @@ use crate::count;
 use crate::dialect::{Dialect, Verdict};
 use crate::header::AnswerHeaders;
 use crate::json::{Broken, Kind, Skimmer, Tree};
-use crate::neutral::Stamp;
+use crate::losses;
+use crate::neutral::{Losses, Stamp};
 use crate::pass::{self, Form};
 use crate::relay::{Relay, Translator};
 use crate::reply::ErrorReply;
@@ -30,6 +31,8 @@ pub struct Expected {
     pub(crate) list: bool,
     /// For an answer that may be anything.
     pub(crate) pass: Option<Form>,
+    /// Whether the proofs of its thoughts are good for every provider of the client's protocol.
+    pub(crate) proven: bool,
 }
 
 /// A whole answer that is one.
@@ -43,6 +46,8 @@ pub struct WholeAnswer {
     pub quota: Option<QuotaFacts>,
     /// The answer in the client's protocol; `None`: the bytes as they came.
     pub body: Option<Vec<u8>>,
+    /// Kinds of things in it that the client's protocol cannot hold, such as `answer.citations`.
+    pub lost: Vec<&'static str>,
 }
 
 /// What a whole body amounts to.
@@ -68,12 +73,12 @@ impl WholeAnswer {
 impl Expected {
     /// The relay for a streamed answer.
     pub fn relay(&self) -> Relay {
-        let Self { client, provider, choices, usage_asked, stamp, list, .. } = *self;
+        let Self { client, provider, choices, usage_asked, stamp, list, proven, .. } = *self;
         let relay = Relay::new(provider, choices, !usage_asked).in_list(list);
         if client == provider {
             return relay;
         }
-        relay.translating(Translator::new(provider, client, stamp, usage_asked))
+        relay.translating(Translator::new(provider, client, stamp, usage_asked, proven))
     }
 
     /// Whether the answer may be anything, so that its `content-type` goes on to the client.
@@ -105,24 +110,30 @@ impl Expected {
         if !whole.answered {
             return Err(malformed());
         }
-        let body = if self.client == self.provider {
-            None
+        let (body, lost) = if self.client == self.provider {
+            (None, Losses::default())
         } else {
-            Some(self.translated(body).ok_or_else(malformed)?)
+            let (body, lost) = self.translated(body).ok_or_else(malformed)?;
+            (Some(body), lost)
         };
+        let lost = lost.names().collect();
         let output_estimate = whole.output.tokens();
-        Ok(WholeAnswer { usage: whole.usage, output_estimate, quota: headers.quota, body })
+        Ok(WholeAnswer { usage: whole.usage, output_estimate, quota: headers.quota, body, lost })
     }
 
-    /// The answer in the client's protocol.
-    fn translated(&self, body: &[u8]) -> Option<Vec<u8>> {
+    /// The answer in the client's protocol, and what it lost.
+    fn translated(&self, body: &[u8]) -> Option<(Vec<u8>, Losses)> {
         let mut tree = Tree::default();
         let body = tree.parse(body).ok()?;
         if self.pass == Some(Form::Count) {
-            return count::translated(self.client, body);
+            return Some((count::translated(self.client, body)?, Losses::default()));
         }
-        let answer = self.provider.read_answer(body)?;
-        Some(self.client.write_answer(&answer, self.stamp))
+        let mut answer = self.provider.read_answer(body)?;
+        if !self.proven {
+            losses::strip_answer(&mut answer);
+        }
+        let lost = losses::of_answer(self.client, &answer);
+        Some((self.client.write_answer(&answer, self.stamp), lost))
     }
 
     /// The failure that an answer with this status and body is.
@@ -182,6 +193,7 @@ mod tests {
         stamp: Stamp { nonce: 1, created: 1 },
         list: false,
         pass: None,
+        proven: true,
     };
 
     fn judge(status: u16, body: &str) -> Result<WholeAnswer, FailureKind> {

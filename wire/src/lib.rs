@@ -34,6 +34,7 @@ mod generate;
 mod golden;
 mod header;
 mod json;
+mod losses;
 mod messages;
 mod models;
 mod neutral;

@@ -18,7 +18,7 @@ use crate::provider;
 use crate::reply::{ErrorReply, fault_reply, untranslatable_reply};
 use crate::splice::{Spliced, are_apart, edit_in_place};
 use crate::target::{RequestHead, Target};
-use crate::{chat, count, generate, messages, responses};
+use crate::{chat, converse, count, generate, messages, responses};
 
 /// One client request. Holds places in its body, not the body.
 #[derive(Clone, Debug)]
@@ -150,7 +150,9 @@ impl Question {
         }
         let list = matches!(self.endpoint, Endpoint::Generate { stream: Streaming::List, .. });
         let pass = pass.map(|pass| pass.form);
-        let expected = Expected { client, provider, choices, usage_asked, stamp, list, pass };
+        let proven = provider != Dialect::Converse || converse::is_claude(target.model);
+        let expected =
+            Expected { client, provider, choices, usage_asked, stamp, list, pass, proven };
         Ok(Prepared { head, body: sent, lost, expected, answer: None })
     }
 
@@ -162,7 +164,7 @@ impl Question {
         target: &Target<'_>,
     ) -> (Spliced, Vec<String>) {
         let mut edits = self.asked.edits(target.model);
-        let mut lost = self.asked.unsigned.paths.clone();
+        let mut lost = self.asked.foreign.paths.clone();
         let overlay = target.overlay.filter(|one| !one.is_empty() && !self.is_form());
         let Some(overlay) = overlay else { return (Spliced::new(body.len(), edits), lost) };
         let spoken = self.spoken(provider, target, false);
@@ -248,6 +250,7 @@ impl Question {
                 stamp,
                 list: false,
                 pass: form,
+                proven: true,
             },
             answer,
         })
@@ -293,6 +296,7 @@ fn translate(
         model: target.model,
         max_output_default: target.max_output,
         openai: target.is_openai(),
+        web_search: target.web_search,
     };
     Ok(provider.write_request(&request, &target)?)
 }

@@ -32,6 +32,24 @@ fn container(
     Ok(false)
 }
 
+/// The member `type` of a value, if that is an object that has one; all of it is read.
+pub(crate) fn kind_of(json: &mut Skimmer<'_>) -> Result<Option<String>, Broken> {
+    let mut found = None;
+    if json.kind()? != Kind::Object {
+        json.skip()?;
+        return Ok(found);
+    }
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        if key.decode() == "type" && json.kind()? == Kind::String {
+            found = Some(json.string()?.decode().into_owned());
+        } else {
+            json.skip()?;
+        }
+    }
+    Ok(found)
+}
+
 /// A boolean.
 pub(crate) fn flag(json: &mut Skimmer<'_>, path: &str) -> Result<Option<bool>, Flaw> {
     match json.kind()? {

@@ -33,6 +33,8 @@ pub struct Target<'a> {
     pub model: &'a str,
     /// The most tokens of output, for a request that does not say and a protocol that must.
     pub max_output: Option<u64>,
+    /// Whether the configuration, or what is known of the model, says that it searches the web.
+    pub web_search: bool,
     /// What the configuration changes in the request.
     pub overlay: Option<&'a Overlay>,
 }
@@ -51,6 +53,7 @@ impl Target<'_> {
             query: &[],
             model: "",
             max_output: None,
+            web_search: false,
             overlay: None,
         }
     }
@@ -157,8 +160,8 @@ impl RequestHead {
     }
 }
 
-/// The value of `x-pointsman-lost`: the paths of what a request lost in translation; `None` if it lost
-/// nothing.
+/// The value of `x-pointsman-lost`: the paths of what a request lost in translation, and the kinds of
+/// things that its answer did; `None` if nothing was lost.
 pub fn lost_header(lost: &[String]) -> Option<String> {
     let mut value = String::new();
     for path in lost.iter().filter(|path| path.bytes().all(|byte| byte.is_ascii_graphic())) {

@@ -3,6 +3,7 @@
 use pointsman_core::{Needs, Request};
 
 use super::messages::{Messages, read_messages, read_prompt};
+use super::search::is_search_model;
 use crate::asked::{Asked, label, read_model};
 use crate::fault::{Flaw, RequestFault};
 use crate::json::{Kind, Skimmer, Span};
@@ -45,7 +46,7 @@ fn read(body: &[u8], input: &str, named: bool) -> Result<(Request, Asked), Reque
         vision: messages.images,
         audio: messages.audio || top.audio_output,
         json_schema: top.schema.some,
-        web_search: top.web_search,
+        web_search: top.web_search || is_search_model(&top.asked.model),
     };
     let model = top.asked.model.clone();
     routing.system_ends(messages.system_end);

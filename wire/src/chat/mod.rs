@@ -13,9 +13,11 @@ mod read_messages;
 mod read_parts;
 mod read_request;
 mod read_tools;
+mod search;
 mod spoken;
 #[cfg(test)]
 mod tests;
+mod tier;
 mod usage;
 mod write_answer;
 mod write_events;
@@ -36,6 +38,7 @@ pub(crate) use read_request::{read_parameters, read_request};
 pub(crate) use read_tools::read_mode;
 #[cfg(test)]
 pub(crate) use tests::transcripts::events as transcript;
+pub(crate) use tier::find_tier;
 pub(crate) use usage::read_usage;
 pub(crate) use write_answer::write_answer;
 pub(crate) use write_events::EventWriter;

@@ -5,7 +5,7 @@ use super::read_messages::is_arguments;
 use super::spoken::{Spoken, read_citations, read_logprobs, spoken};
 use super::usage::read_usage;
 use crate::json::{Json, Skimmer};
-use crate::neutral::{Answer, Choice, Part};
+use crate::neutral::{Answer, Choice, Losses, Part};
 
 /// Reads the whole body; `None` if it is not a chat completion.
 pub(crate) fn read_answer<'a>(body: Json<'a>) -> Option<Answer<'a>> {
@@ -19,6 +19,7 @@ pub(crate) fn read_answer<'a>(body: Json<'a>) -> Option<Answer<'a>> {
         model: name("model"),
         choices: choices.into_iter().map(|(_, choice)| choice).collect(),
         usage: usage.and_then(|mut json| read_usage(&mut json).ok()?),
+        lost: Losses::default(),
     })
 }
 

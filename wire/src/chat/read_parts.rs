@@ -2,7 +2,7 @@
 
 use crate::fault::RequestFault;
 use crate::json::{Fields, Json};
-use crate::neutral::{Cache, Media, Part, Refused, Source, Untranslatable};
+use crate::neutral::{About, Cache, Media, Part, Refused, Source, Untranslatable};
 
 /// How audio is named here, and its type.
 pub(super) const AUDIO: [(&str, &str); 7] = [
@@ -62,7 +62,15 @@ fn read_image<'a>(
     let (source, mime) = Source::of_url(image.need_text("url")?);
     let detail = image.text("detail")?;
     image.report_rest(lost);
-    Ok(Part::Media { media: Media::Image, source, mime, name: None, detail, cache })
+    Ok(Part::Media {
+        media: Media::Image,
+        source,
+        mime,
+        name: None,
+        detail,
+        cache,
+        about: About::default(),
+    })
 }
 
 pub(crate) fn read_audio<'a>(
@@ -78,7 +86,15 @@ pub(crate) fn read_audio<'a>(
     };
     audio.report_rest(lost);
     let (mime, name, detail) = (Some(*mime), None, None);
-    Ok(Part::Media { media: Media::Audio, source, mime, name, detail, cache })
+    Ok(Part::Media {
+        media: Media::Audio,
+        source,
+        mime,
+        name,
+        detail,
+        cache,
+        about: About::default(),
+    })
 }
 
 fn read_file<'a>(
@@ -97,7 +113,15 @@ fn read_file<'a>(
     };
     let name = file.text("filename")?;
     file.report_rest(lost);
-    Ok(Part::Media { media: Media::File, source, mime, name, detail: None, cache })
+    Ok(Part::Media {
+        media: Media::File,
+        source,
+        mime,
+        name,
+        detail: None,
+        cache,
+        about: About::default(),
+    })
 }
 
 /// The mark of OpenAI's own, and the one that gateways take for Anthropic's models.

@@ -3,6 +3,8 @@
 use super::effort::{EFFORTS, read_effort};
 use super::read_messages::read_messages;
 use super::read_tools::read_tools;
+use super::search::read_search;
+use super::tier::find_tier;
 use crate::fault::RequestFault;
 use crate::json::{Fields, Json};
 use crate::neutral::{Format, Hint, Refused, Request, Sampling, Thinking, Untranslatable};
@@ -21,10 +23,9 @@ const HINTS: [&str; 7] = [
 const SAFETY: &str = "safety_identifier";
 
 /// Members without which the answer would be another, and which no other protocol has.
-const OWN: [(&str, &str); 4] = [
+const OWN: [(&str, &str); 3] = [
     ("functions", "is of an old form that has no place in another protocol: use `tools`"),
     ("function_call", "is of an old form that has no place in another protocol: use `tool_choice`"),
-    ("web_search_options", "asks for a search that only the provider can do"),
     ("moderation", "asks for a judgement that only the provider can give"),
 ];
 
@@ -36,9 +37,9 @@ pub(crate) fn read_request<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
     let mut top = Fields::of(body, "")?;
     let mut request = Request::default();
     refuse_own(&mut top)?;
-    // The target's, and the relay's.
-    top.take("model");
+    // The relay's.
     top.take("stream_options");
+    request.web_search = read_search(&mut top, &mut request.lost)?;
     request.stream = top.flag("stream")?.unwrap_or(false);
     read_messages(&mut top, &mut request)?;
     read_tools(&mut top, &mut request)?;
@@ -51,6 +52,7 @@ pub(crate) fn read_request<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
         Some(_) => read_hint(&mut top, SAFETY, &mut request),
     }
     HINTS.iter().for_each(|name| read_hint(&mut top, name, &mut request));
+    find_tier(&mut request);
     top.report_rest(&mut request.lost);
     Ok(request)
 }

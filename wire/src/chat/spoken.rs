@@ -49,7 +49,7 @@ fn read_citation<'a>(json: Json<'a>) -> Option<Citation<'a>> {
     let place = |key| json.get(key).and_then(Json::whole);
     let span = place("start_index").zip(place("end_index"));
     let url = Some(text("url")?);
-    Some(Citation { url, title: text("title"), cited: text("content"), span })
+    Some(Citation { url, title: text("title"), cited: text("content"), span, place: None })
 }
 
 /// Reads the `logprobs` of a choice.

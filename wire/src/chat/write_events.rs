@@ -75,6 +75,8 @@ impl EventWriter {
             }
             Event::Finish { choice, finish, .. } => self.finish(*choice, *finish, out),
             Event::Usage(usage) => self.usage = Some(*usage),
+            // Chat completions show what a search found only in what rests on it.
+            Event::Search { .. } | Event::Lost(_) => {}
             Event::End => self.end(out),
         }
     }

@@ -102,9 +102,12 @@ impl<'r, 'a> Writer<'_, '_, 'r, 'a> {
         let is_call = |part: &&Part<'_>| matches!(part, Part::ToolCall { .. });
         let is_thought = |part: &&Part<'_>| matches!(part, Part::Reasoning { .. });
         let (calls, other): (Vec<_>, Vec<_>) = turn.parts.iter().partition(is_call);
-        let (thoughts, said): (Vec<_>, Vec<_>) = other.into_iter().partition(is_thought);
+        let (thoughts, other): (Vec<_>, Vec<_>) = other.into_iter().partition(is_thought);
+        let is_search = |part: &&Part<'_>| matches!(part, Part::Search(_));
+        let (searches, said): (Vec<_>, Vec<_>) = other.into_iter().partition(is_search);
         // OpenAI refuses them, and most of those like it ignore them.
         self.lose(!thoughts.is_empty(), "reasoning");
+        self.lose(!searches.is_empty(), "web_search");
         let lost = &mut *self.lost;
         self.list.object(|o| {
             o.text("role", "assistant");
@@ -136,7 +139,8 @@ fn lose(lost: &mut Vec<String>, is_lost: bool, path: &str) {
 }
 
 fn write_call(call: &Part<'_>, list: &mut List<'_>, lost: &mut Vec<String>) {
-    let Part::ToolCall { id, name, arguments, cache, .. } = call else { return };
+    let Part::ToolCall { id, name, arguments, signature, cache } = call else { return };
+    lose(lost, signature.is_some(), "tool_calls.signature");
     lose(lost, cache.is_some(), "cache_control");
     list.object(|o| {
         o.text("id", id);
@@ -185,14 +189,19 @@ fn write_part(
             o.text("type", "refusal");
             o.text("refusal", why);
         }
-        Part::Media { media, source, mime, name, detail, cache } => {
+        Part::Media { media, source, mime, name, detail, cache, about } => {
+            lose(lost, about.context.is_some(), "document.context");
+            lose(lost, about.cited, "document.citations");
             lose(lost, cache.is_some(), "cache_control");
             let Some(()) = write_media(o, *media, *source, *mime, *name, *detail) else {
                 return Err(no_place(*media, *source));
             };
         }
         // Whoever reads a protocol puts these where they belong.
-        Part::Reasoning { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => {
+        Part::Reasoning { .. }
+        | Part::ToolCall { .. }
+        | Part::ToolResult { .. }
+        | Part::Search(_) => {
             let why = "stands where the chat protocol has no place for it";
             return Err(Untranslatable { path: "messages.content".to_owned(), why });
         }

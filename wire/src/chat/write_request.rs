@@ -1,6 +1,8 @@
 //! A chat completion request written from the neutral model.
 
 use super::effort::effort_name;
+use super::search::write_search;
+use super::tier::{self, tier_name};
 use super::write_messages::write_messages;
 use crate::json::{Object, object};
 use crate::neutral::{
@@ -25,12 +27,13 @@ pub(crate) fn write_request(
         return Err(Untranslatable { path: "stop".to_owned(), why });
     }
     let known = |path: &String| request.openai.iter().any(|hint| hint.path == path);
-    let mut lost = request.lost.iter().filter(|path| !known(path)).cloned().collect();
+    let mut lost: Vec<String> = request.lost.iter().filter(|path| !known(path)).cloned().collect();
     let mut body = Vec::new();
     object(&mut body, |o| {
         o.text("model", target.model);
         write_messages(request, o, &mut lost)?;
         write_tools(request, o, &mut lost);
+        write_search(request, target, o, &mut lost)?;
         write_format(request.format, o);
         write_sampling(request, o, &mut lost);
         write_limits(request, target, o);
@@ -38,6 +41,13 @@ pub(crate) fn write_request(
             write_thinking(thinking, o, &mut lost);
         }
         o.some_text("user", request.user);
+        // Others that are like OpenAI may not know it.
+        if let Some(wanted) =
+            request.tier.filter(|wanted| target.openai && !known(&wanted.path.to_owned()))
+        {
+            wanted.keep(&mut lost);
+            o.text(tier::NAME, tier_name(wanted.tier));
+        }
         for hint in &request.openai {
             o.raw(hint.name, hint.json);
         }
@@ -64,7 +74,8 @@ fn write_tools(request: &Request<'_>, o: &mut Object<'_>, lost: &mut Vec<String>
         lost.push("tools.cache_control".to_owned());
     }
     match request.tool_choice {
-        None => {}
+        // Who searches does so for every answer.
+        None | Some(ToolChoice::WebSearch) => {}
         Some(ToolChoice::Auto) => o.text("tool_choice", "auto"),
         Some(ToolChoice::None) => o.text("tool_choice", "none"),
         Some(ToolChoice::Required) => o.text("tool_choice", "required"),

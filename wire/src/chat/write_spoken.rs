@@ -6,7 +6,7 @@ use crate::json::{List, Object};
 use crate::neutral::{Citation, Logprob};
 
 /// Appends one of a message's `annotations`. Only what has a URL has a place there. One that does
-/// not say where it belongs belongs to `text`, which is in characters of the whole content.
+/// not say what rests on it stands for `text`, in characters of the whole content.
 pub(super) fn write_citation(list: &mut List<'_>, citation: &Citation<'_>, text: (u64, u64)) {
     let Some(url) = citation.url else { return };
     let (start, end) = citation.span.unwrap_or(text);

@@ -24,3 +24,8 @@ pub(crate) use judge::{judge, judge_whole};
 pub(crate) use read_answer::read_answer;
 pub(crate) use read_events::EventReader;
 pub(crate) use write_request::write_request;
+
+/// Whether a model's thoughts may be Claude's, and so are proven as Anthropic's are.
+pub(crate) fn is_claude(model: &str) -> bool {
+    model::Model::named(model).reads_claude()
+}

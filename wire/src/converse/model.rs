@@ -48,6 +48,28 @@ impl Model {
         }
     }
 
+    /// Whether a model of this id searches the web by itself.
+    pub(super) fn searches(id: &str) -> bool {
+        let id = id.to_ascii_lowercase();
+        ["amazon.nova-premier", "amazon.nova-2"].iter().any(|name| id.contains(name))
+    }
+
+    /// Whether a class of service other than the usual is to be had. Not every model of other vendors
+    /// says so by its name.
+    pub(super) const fn has_tiers(self) -> bool {
+        matches!(self, Self::Nova | Self::GptOss)
+    }
+
+    /// Whether it takes back what its texts rested on.
+    pub(super) const fn cites(self) -> bool {
+        matches!(self, Self::Claude(_) | Self::Unknown)
+    }
+
+    /// Whether it reads thoughts that Claude has signed or kept to itself.
+    pub(super) const fn reads_claude(self) -> bool {
+        matches!(self, Self::Claude(_) | Self::Unknown)
+    }
+
     /// Whether it caches what stands before a place in the conversation.
     pub(super) const fn caches(self) -> bool {
         matches!(self, Self::Claude(_) | Self::Nova | Self::Unknown)

@@ -4,19 +4,28 @@ use super::citation::read_citation;
 use super::finish::read_finish;
 use super::media::type_of;
 use super::usage::read_usage;
+use super::write_request::SEARCH;
 use crate::json::Json;
-use crate::neutral::{Answer, Choice, Media, Part, Source};
+use crate::neutral::{About, Answer, Choice, Loss, Losses, Media, Part, Search, Source};
 
 /// Reads the body of an answer; `None` if it is none. It has neither an id nor the model's name.
 pub(crate) fn read_answer(body: Json<'_>) -> Option<Answer<'_>> {
     let blocks = body.at(&["output", "message", "content"])?.list()?;
+    let (mut parts, mut lost) = (Vec::with_capacity(blocks.len()), Losses::default());
+    for block in blocks {
+        match read_block(block) {
+            Some(part) => parts.push(part),
+            // What a search found is not said, but in the texts that rest on it.
+            None => lost.add_if(block.get("toolResult").is_none(), Loss::Content),
+        }
+    }
     let choice = Choice {
-        parts: blocks.iter().filter_map(read_block).collect(),
+        parts,
         finish: body.get("stopReason").and_then(Json::text).map(read_finish),
         ..Choice::default()
     };
     let usage = read_usage(body.get("usage"));
-    Some(Answer { choices: vec![choice], usage, ..Answer::default() })
+    Some(Answer { choices: vec![choice], usage, lost, ..Answer::default() })
 }
 
 /// Blocks of other kinds come of what no request of another protocol can ask for.
@@ -44,6 +53,7 @@ fn read_block(block: Json<'_>) -> Option<Part<'_>> {
             name: None,
             detail: None,
             cache: None,
+            about: About::default(),
         });
     }
     read_cited(block.get("citationsContent")?)
@@ -51,9 +61,11 @@ fn read_block(block: Json<'_>) -> Option<Part<'_>> {
 
 fn read_call(call: Json<'_>) -> Option<Part<'_>> {
     let text = |key| call.get(key).and_then(Json::text);
-    // One with a type was made by the service, which also has its result.
+    // One with a type is made by the service, which also has its result.
     if call.get("type").is_some() {
-        return None;
+        let query = call.at(&["input", "query"]).and_then(Json::text);
+        let search = Search { queries: query.into_iter().collect(), ..Search::default() };
+        return (text("name")? == SEARCH).then_some(Part::Search(search));
     }
     Some(Part::ToolCall {
         id: text("toolUseId")?,

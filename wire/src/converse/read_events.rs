@@ -6,8 +6,9 @@ use pointsman_core::Usage;
 use super::citation::read_citation;
 use super::finish::read_finish;
 use super::usage::read_usage;
+use super::write_request::SEARCH;
 use crate::json::Json;
-use crate::neutral::{Block, Delta, Event, Malformed};
+use crate::neutral::{Block, Delta, Event, Held, Loss, Malformed, Search};
 
 /// Reads one stream. Blocks come one after the other, and all belong to the one choice.
 #[derive(Debug, Default)]
@@ -17,6 +18,8 @@ pub(crate) struct EventReader {
     blocks: u32,
     /// What the last of them is, if it is still open.
     open: Option<Kind>,
+    /// Of the open block.
+    citations: Held,
     usage: Option<Usage>,
     finished: bool,
     ended: bool,
@@ -86,8 +89,15 @@ impl EventReader {
     ) -> Result<(), Malformed> {
         self.close(each);
         let call = start.and_then(|start| start.get("toolUse"));
+        let Some(call) = call else { return Ok(()) };
         // One with a type is made by the service, which also has its result.
-        let Some(call) = call.filter(|call| call.get("type").is_none()) else { return Ok(()) };
+        if call.get("type").is_some() {
+            each(&match call.get("name").and_then(Json::text) {
+                Some(SEARCH) => Event::Search { choice: 0, search: Search::default() },
+                _ => Event::Lost(Loss::Content),
+            });
+            return Ok(());
+        }
         let text = |key| call.get(key).and_then(Json::text).ok_or(Malformed);
         let (id, name) = (text("toolUseId")?, text("name")?);
         self.open(Kind::Call, Block::ToolCall { id, name, signature: None }, each);
@@ -111,12 +121,21 @@ impl EventReader {
             self.open(Kind::Thought, Block::Reasoning { redacted: Some(redacted) }, each);
             self.close(each);
         } else if let Some(citation) = delta.get("citation") {
-            self.grow(Kind::Text, Delta::Citation(read_citation(citation)), each);
+            self.enter(Kind::Text, each);
+            if !self.citations.add(citation) {
+                self.grow(Kind::Text, Delta::Citation(read_citation(citation)), each);
+            }
         }
     }
 
     /// Adds to the open block, or to a new one if that is of another kind.
     fn grow(&mut self, kind: Kind, delta: Delta<'_>, each: &mut dyn FnMut(&Event<'_>)) {
+        self.enter(kind, each);
+        each(&Event::Delta { choice: 0, block: self.blocks.saturating_sub(1), delta });
+    }
+
+    /// Opens a block of this kind, unless one is open.
+    fn enter(&mut self, kind: Kind, each: &mut dyn FnMut(&Event<'_>)) {
         if self.open != Some(kind) {
             self.close(each);
             let block = match kind {
@@ -125,7 +144,6 @@ impl EventReader {
             };
             self.open(kind, block, each);
         }
-        each(&Event::Delta { choice: 0, block: self.blocks.saturating_sub(1), delta });
     }
 
     fn open(&mut self, kind: Kind, block: Block<'_>, each: &mut dyn FnMut(&Event<'_>)) {
@@ -136,7 +154,12 @@ impl EventReader {
 
     fn close(&mut self, each: &mut dyn FnMut(&Event<'_>)) {
         if self.open.take().is_some() {
-            each(&Event::Close { choice: 0, block: self.blocks.saturating_sub(1) });
+            let block = self.blocks.saturating_sub(1);
+            self.citations.tell(&mut |one| {
+                let delta = Delta::Citation(read_citation(one));
+                each(&Event::Delta { choice: 0, block, delta });
+            });
+            each(&Event::Close { choice: 0, block });
         }
     }
 }

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use super::citation::write_citation;
 use super::media::{format_of, member_of};
 use super::model::Model;
 use crate::expected::is_object;
 use crate::json::{List, Object};
-use crate::neutral::{Cache, Media, Part, Source, Untranslatable};
+use crate::neutral::{Cache, Citation, Media, Part, Source, Untranslatable};
 
 /// The longest id of a call.
 const MAX_ID: usize = 64;
@@ -21,6 +22,7 @@ pub(super) fn is_said(part: &Part<'_>) -> bool {
         Part::Text { text, .. } | Part::Refusal(text) => !text.is_empty(),
         Part::Reasoning { signature, redacted, .. } => signature.is_some() || redacted.is_some(),
         Part::Media { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => true,
+        Part::Search(_) => false,
     }
 }
 
@@ -46,15 +48,22 @@ impl PartWriter {
     ) -> Result<(), Untranslatable> {
         let cache = match part {
             Part::Text { text, citations, cache } => {
-                self.lose(!citations.is_empty(), path, "citations");
-                list.object(|o| o.text("text", text));
+                // What a search found is the searcher's to say again; documents are the client's own.
+                let own = |one: &&Citation<'_>| self.model.cites() && one.place.is_some();
+                let kept: Vec<_> = citations.iter().filter(own).collect();
+                self.lose(kept.len() < citations.len(), path, "citations");
+                list.object(|o| match &*kept {
+                    [] => o.text("text", text),
+                    kept => o.object("citationsContent", |o| write_cited(o, text, kept)),
+                });
                 *cache
             }
             Part::Refusal(text) => {
                 list.object(|o| o.text("text", text));
                 None
             }
-            Part::Media { media, name, detail, cache, .. } => {
+            Part::Media { media, name, detail, cache, about, .. } => {
+                self.lose(about.cited && !self.model.cites(), path, "citations");
                 self.lose(detail.is_some_and(|detail| detail != "auto"), path, "detail");
                 self.lose(name.is_some() && *media != Media::File, path, "name");
                 list.object(|o| self.media(o, part, path))?;
@@ -64,7 +73,8 @@ impl PartWriter {
                 list.object(|o| write_reasoning(o, text, *signature, *redacted));
                 None
             }
-            Part::ToolCall { id, name, arguments, cache, .. } => {
+            Part::ToolCall { id, name, arguments, signature, cache } => {
+                self.lose(signature.is_some(), path, "signature");
                 list.object(|o| o.object("toolUse", |o| write_call(o, id, name, arguments)));
                 *cache
             }
@@ -72,6 +82,7 @@ impl PartWriter {
                 list.object(|o| self.result(o, part, path))?;
                 *cache
             }
+            Part::Search(_) => None,
         };
         self.cache(list, cache, path);
         Ok(())
@@ -125,7 +136,7 @@ impl PartWriter {
         part: &Part<'_>,
         path: &str,
     ) -> Result<(), Untranslatable> {
-        let Part::Media { media, source, mime, name, .. } = part else { return Ok(()) };
+        let Part::Media { media, source, mime, name, about, .. } = part else { return Ok(()) };
         let refuse = |why| Err(Untranslatable { path: path.to_owned(), why });
         if matches!(*source, Source::Url(url) if !url.starts_with("s3://")) {
             return refuse("lies at an address, from which Bedrock fetches nothing");
@@ -147,6 +158,10 @@ impl PartWriter {
             o.text("format", format);
             if *media == Media::File {
                 o.text("name", &self.document(*name));
+                o.some_text("context", about.context);
+                if about.cited && self.model.cites() {
+                    o.object("citations", |o| o.flag("enabled", true));
+                }
             }
             o.object("source", |o| match member {
                 "s3Location" => o.object(member, |o| o.text("uri", text)),
@@ -174,6 +189,13 @@ impl PartWriter {
         }
         name
     }
+}
+
+fn write_cited(o: &mut Object<'_>, text: &str, citations: &[&Citation<'_>]) {
+    o.list("content", |list| list.object(|o| o.text("text", text)));
+    o.list("citations", |list| {
+        citations.iter().for_each(|citation| list.object(|o| write_citation(o, citation)));
+    });
 }
 
 /// The members of a block that is a place to cache up to.

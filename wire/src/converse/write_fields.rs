@@ -1,9 +1,9 @@
 //! Everything in a request beside the conversation and its tools.
 
 use super::model::Model;
-use crate::json::Object;
+use crate::json::{Json, Object, Tree};
 use crate::messages::{MAX_OUTPUT, Mode, Plan, Samples, draw, room};
-use crate::neutral::{Effort, Format, Request, Thinking};
+use crate::neutral::{Effort, Format, Request, Thinking, Tier};
 
 /// What is said of sampling, thinking and the answer's form.
 pub(super) struct Fields<'r, 'a> {
@@ -53,6 +53,22 @@ impl<'r, 'a> Fields<'r, 'a> {
         let top_k = self.inference(o, lost);
         self.additional(o, top_k, lost);
         self.output(o);
+        self.service(o, lost);
+    }
+
+    /// Writes what is not for the model: the class of service, and what is noted in the log of calls.
+    fn service(&self, o: &mut Object<'_>, lost: &mut Vec<String>) {
+        if let Some(wanted) = self.request.tier.filter(|_| self.model.has_tiers())
+            && let Some(word) = tier_word(wanted.tier)
+        {
+            wanted.keep(lost);
+            o.object("serviceTier", |o| o.text("type", word));
+        }
+        let metadata = self.request.openai.iter().find(|hint| hint.name == METADATA);
+        if let Some(hint) = metadata.filter(|hint| is_noted(hint.json)) {
+            lost.retain(|path| path != hint.path);
+            o.raw("requestMetadata", hint.json);
+        }
     }
 
     /// Writes `inferenceConfig`; gives back what has no place in it.
@@ -148,6 +164,36 @@ impl<'r, 'a> Fields<'r, 'a> {
                 });
             });
         });
+    }
+}
+
+const METADATA: &str = "metadata";
+
+/// Whether Bedrock notes such metadata: a few names with texts, both of few kinds of characters.
+fn is_noted(json: &str) -> bool {
+    const MOST: usize = 16;
+    const LONGEST: usize = 256;
+    let legal = |text: &str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == ' ' || ":_@$#=/+,-.".contains(c);
+        text.len() <= LONGEST && text.chars().all(fits)
+    };
+    let mut tree = Tree::default();
+    let json = tree.parse(json.as_bytes()).ok();
+    json.and_then(Json::members).is_some_and(|members| {
+        (1..=MOST).contains(&members.len())
+            && members.iter().all(|(key, value)| {
+                !key.is_empty() && legal(key) && value.text().is_some_and(legal)
+            })
+    })
+}
+
+/// There is no word for whatever the provider likes.
+const fn tier_word(tier: Tier) -> Option<&'static str> {
+    match tier {
+        Tier::Auto => None,
+        Tier::Standard => Some("default"),
+        Tier::Flex => Some("flex"),
+        Tier::Priority => Some("priority"),
     }
 }
 

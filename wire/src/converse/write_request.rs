@@ -7,9 +7,12 @@ use super::write_content::{PartWriter, is_said, write_cache_point};
 use super::write_fields::Fields;
 use crate::json::{List, Object, object};
 use crate::neutral::{
-    Format, Joined, Part, Request, Role, Tool, ToolChoice, Untranslatable, WriteFor, Written,
-    joined,
+    Format, Joined, Part, Request, Role, Tool, ToolChoice, Untranslatable, WebSearch, WriteFor,
+    Written, joined,
 };
+
+/// The search of the web that Amazon's own models have.
+pub(super) const SEARCH: &str = "nova_grounding";
 
 /// Writes the body; which of the two it is for, the path says, as it says the model.
 ///
@@ -20,7 +23,7 @@ pub(crate) fn write_request(
     target: &WriteFor<'_>,
 ) -> Result<Written, Untranslatable> {
     let model = Model::named(target.model);
-    refuse(request, model)?;
+    refuse(request, model, target.model)?;
     let fields = Fields::new(request, model, target.max_output_default);
     let parts = PartWriter::new(model, request.lost.clone());
     let mut writer = Writer { request, model, parts };
@@ -36,7 +39,7 @@ pub(crate) fn write_request(
 }
 
 /// What the answer would be another without.
-fn refuse(request: &Request<'_>, model: Model) -> Result<(), Untranslatable> {
+fn refuse(request: &Request<'_>, model: Model, id: &str) -> Result<(), Untranslatable> {
     let refuse = |path: &str, why| Err(Untranslatable { path: path.to_owned(), why });
     if request.choices.is_some_and(|choices| choices > 1) {
         return refuse("n", "asks for several answers, and Bedrock's protocol gives one");
@@ -48,7 +51,7 @@ fn refuse(request: &Request<'_>, model: Model) -> Result<(), Untranslatable> {
         );
     }
     if holds_calls(request) {
-        if request.tools.is_empty() {
+        if request.tools.is_empty() && request.web_search.is_none() {
             let why = "must define the tools that the conversation calls, for Bedrock's protocol";
             return refuse("tools", why);
         }
@@ -56,6 +59,15 @@ fn refuse(request: &Request<'_>, model: Model) -> Result<(), Untranslatable> {
             let why =
                 "forbids calls, which Bedrock's protocol cannot once the conversation has some";
             return refuse("tool_choice", why);
+        }
+    }
+    if let Some(search) = &request.web_search {
+        let refuse = |why| refuse(&search.path, why);
+        if !Model::searches(id) {
+            return refuse("asks for a search of the web, which this model has not on Bedrock");
+        }
+        if !search.allowed.is_empty() || !search.blocked.is_empty() {
+            return refuse("names domains to search, which Bedrock's protocol cannot");
         }
     }
     match request.format {
@@ -115,8 +127,11 @@ impl<'r, 'a> Writer<'r, 'a> {
     }
 
     fn turns(&mut self, o: &mut Object<'_>) -> Result<(), Untranslatable> {
-        let missed = |part: &Part<'_>| matches!(part, Part::Reasoning { .. });
-        let turns = joined(self.request, is_said, missed, &mut self.parts.lost);
+        let missed = |part: &Part<'_>| matches!(part, Part::Reasoning { .. } | Part::Search(_));
+        let reads = self.model.reads_claude();
+        let said =
+            |part: &Part<'_>| is_said(part) && (reads || !matches!(part, Part::Reasoning { .. }));
+        let turns = joined(self.request, said, missed, &mut self.parts.lost);
         o.list("messages", |list| turns.iter().try_for_each(|turn| self.turn(list, turn)))
     }
 
@@ -138,7 +153,7 @@ impl<'r, 'a> Writer<'r, 'a> {
         if self.request.parallel_tools == Some(false) {
             self.lose("parallel_tool_calls");
         }
-        if self.request.tools.is_empty() {
+        if self.request.tools.is_empty() && self.request.web_search.is_none() {
             if self.request.tool_choice.is_some() {
                 self.lose("tool_choice");
             }
@@ -152,14 +167,31 @@ impl<'r, 'a> Writer<'r, 'a> {
             o.list("tools", |list| {
                 let tools = self.request.tools.iter().enumerate();
                 tools.for_each(|(at, tool)| self.tool(list, tool, at));
+                if let Some(search) = &self.request.web_search {
+                    self.search(list, search);
+                }
             });
             match self.request.tool_choice {
                 None | Some(ToolChoice::None) => {}
                 Some(ToolChoice::Auto) => write_choice(o, "auto", None),
                 Some(ToolChoice::Required) => write_choice(o, "any", None),
                 Some(ToolChoice::Named(name)) => write_choice(o, "tool", Some(name)),
+                Some(ToolChoice::WebSearch) => write_choice(o, "tool", Some(SEARCH)),
             }
         });
+    }
+
+    fn search(&mut self, list: &mut List<'_>, search: &WebSearch<'_>) {
+        for (member, given) in [
+            ("user_location", search.location.is_some()),
+            ("max_uses", search.max_uses.is_some()),
+            ("search_context_size", search.context.is_some()),
+        ] {
+            if given {
+                self.lose(format!("{}.{member}", search.path));
+            }
+        }
+        list.object(|o| o.object("systemTool", |o| o.text("name", SEARCH)));
     }
 
     fn tool(&mut self, list: &mut List<'_>, tool: &Tool<'_>, at: usize) {

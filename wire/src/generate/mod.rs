@@ -1,10 +1,10 @@
 //! Gemini's protocol: `generateContent` and `streamGenerateContent`.
 
-mod citation;
 mod error;
 mod facts;
 mod failure;
 mod finish;
+mod grounding;
 mod judge;
 mod logprobs;
 mod members;

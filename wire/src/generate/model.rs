@@ -36,6 +36,25 @@ impl Gemini {
         }
     }
 
+    /// Whether it can search the web, and beside that answer in JSON.
+    pub(super) fn searches(self) -> bool {
+        self.version >= (2, 0)
+    }
+
+    pub(super) fn searches_for_json(self) -> bool {
+        self.version >= (3, 0)
+    }
+
+    /// Whether a class of service other than the usual is to be had.
+    pub(super) fn has_tiers(self) -> bool {
+        self.version >= (2, 5)
+    }
+
+    /// Whether it can be held to the schemas of its tools without being made to call one.
+    pub(super) fn validates(self) -> bool {
+        self.version >= (2, 5)
+    }
+
     /// Whether it refuses calls of its own that do not carry the signature it gave them, and takes
     /// media in a tool's result.
     pub(super) fn signs_calls(self) -> bool {

@@ -1,38 +1,56 @@
 //! A whole answer, read into the neutral one.
 
-use super::citation::read_citations;
 use super::finish::read_finish;
+use super::grounding;
 use super::logprobs::read_logprobs;
 use super::read_parts::kind;
 use super::usage::read_usage;
 use crate::json::Json;
-use crate::neutral::{Answer, Choice, Part, Source};
+use crate::neutral::{About, Answer, Choice, Loss, Losses, Part, Source};
 
 /// Reads the body of an answer; `None` if it is none.
 pub(crate) fn read_answer<'a>(body: Json<'a>) -> Option<Answer<'a>> {
     let text = |key| body.get(key).and_then(Json::text);
     let candidates = body.get("candidates")?.list()?;
     let id = text("responseId");
+    let mut lost = Losses::default();
+    let read = |candidate| read_candidate(candidate, id, &mut lost);
+    let choices = candidates.iter().map(read).collect();
     Some(Answer {
         id,
         model: text("modelVersion"),
-        choices: candidates.iter().map(|candidate| read_candidate(candidate, id)).collect(),
+        choices,
         usage: read_usage(body.get("usageMetadata")),
+        lost,
     })
 }
 
-fn read_candidate<'a>(candidate: Json<'a>, response: Option<&str>) -> Choice<'a> {
+fn read_candidate<'a>(
+    candidate: Json<'a>,
+    response: Option<&str>,
+    lost: &mut Losses,
+) -> Choice<'a> {
     let given = candidate.at(&["content", "parts"]).and_then(Json::list).unwrap_or_default();
     let choice = candidate.get("index").and_then(Json::whole).unwrap_or(0);
     let mut calls = 0;
-    let read = |json| read_part(json, &mut calls, response, choice);
-    let mut parts: Vec<Part<'a>> = given.iter().filter_map(read).collect();
-    let last = parts.iter_mut().rev().find_map(|part| match part {
-        Part::Text { text, citations, .. } => Some((*text, citations)),
-        _ => None,
-    });
-    if let Some((text, citations)) = last {
-        *citations = read_citations(candidate, Some(text));
+    let (mut parts, mut places) = (Vec::with_capacity(given.len()), Vec::new());
+    for (place, json) in (0..).zip(given) {
+        lost.add_if(is_signed_text(json), Loss::Signature);
+        match read_part(json, &mut calls, response, choice) {
+            Some(part) => {
+                parts.push(part);
+                places.push(place);
+            }
+            None => lost.add(Loss::Content),
+        }
+    }
+    grounding::cite(candidate, &mut parts, &places);
+    grounding::lost(candidate, lost);
+    if let Some(search) = grounding::read_search(candidate) {
+        // What it found is in all that is said.
+        let is_thought = |part: &Part<'_>| matches!(part, Part::Reasoning { .. });
+        let first = parts.iter().position(|part| !is_thought(part)).unwrap_or(parts.len());
+        parts.insert(first, Part::Search(search));
     }
     let reason = candidate.get("finishReason").and_then(Json::text);
     Choice {
@@ -41,6 +59,11 @@ fn read_candidate<'a>(candidate: Json<'a>, response: Option<&str>) -> Choice<'a>
         stop: None,
         logprobs: read_logprobs(candidate),
     }
+}
+
+/// Whether a text carries a signature, which is of the thoughts before it.
+pub(super) fn is_signed_text(part: Json<'_>) -> bool {
+    part.get("text").is_some() && part.get("thoughtSignature").is_some()
 }
 
 /// Parts of other kinds come from tools of Google's own, which no request of another protocol can
@@ -79,6 +102,7 @@ fn read_part<'a>(
         name: None,
         detail: None,
         cache: None,
+        about: About::default(),
     })
 }
 

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use pointsman_core::Usage;
 
-use super::citation::read_citations;
 use super::finish::read_finish;
+use super::grounding::{self, Grounds, Heard};
 use super::logprobs::read_logprobs;
-use super::read_answer::call_id;
+use super::read_answer::{call_id, is_signed_text};
 use super::usage::read_usage;
 use crate::json::Json;
-use crate::neutral::{Block, Delta, Event, Malformed};
+use crate::neutral::{Block, Delta, Event, Loss, Losses, Malformed};
 
 /// No request asks for more answers.
 const MAX_CHOICES: u64 = 128;
@@ -34,6 +34,7 @@ struct Progress {
     open: Option<Kind>,
     calls: usize,
     finished: bool,
+    heard: Heard,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,16 +97,20 @@ impl Reading<'_> {
     fn read(&mut self, candidate: Json<'_>) -> Result<(), Malformed> {
         let parts = candidate.at(&["content", "parts"]).and_then(Json::list).unwrap_or_default();
         parts.iter().try_for_each(|part| self.part(part))?;
+        self.progress.heard.keep(candidate);
+        let mut lost = Losses::default();
+        grounding::lost(candidate, &mut lost);
+        if lost != Losses::default() {
+            (self.each)(&Event::Lost(Loss::SearchEntryPoint));
+        }
         if self.progress.open == Some(Kind::Text) {
-            for citation in read_citations(candidate, None) {
-                self.grow(Delta::Citation(citation));
-            }
             let logprobs = read_logprobs(candidate);
             if !logprobs.is_empty() {
                 self.grow(Delta::Logprobs(logprobs));
             }
         }
         if let Some(reason) = candidate.get("finishReason").and_then(Json::text) {
+            self.ground();
             self.close();
             self.progress.finished = true;
             let finish = read_finish(reason, self.progress.calls > 0);
@@ -114,13 +119,34 @@ impl Reading<'_> {
         Ok(())
     }
 
+    /// Tells what the answer rests on: the last text is open still, unless something followed it.
+    fn ground(&mut self) {
+        let heard = core::mem::take(&mut self.progress.heard);
+        heard.tell(&mut |grounds| match grounds {
+            Grounds::Citation(citation) if self.progress.open == Some(Kind::Text) => {
+                self.grow(Delta::Citation(citation));
+            }
+            Grounds::Citation(_) => (self.each)(&Event::Lost(Loss::Citations)),
+            Grounds::Search(search) => {
+                self.close();
+                (self.each)(&Event::Search { choice: self.index, search });
+            }
+        });
+    }
+
     fn part(&mut self, part: Json<'_>) -> Result<(), Malformed> {
+        if is_signed_text(part) {
+            (self.each)(&Event::Lost(Loss::Signature));
+        }
         if let Some(text) = part.get("text").and_then(Json::text) {
             let thought = part.get("thought").and_then(Json::flag).unwrap_or(false);
             if !text.is_empty() {
                 match thought {
                     true => self.open(Kind::Thought, Block::Reasoning { redacted: None }),
-                    false => self.open(Kind::Text, Block::Text),
+                    false => {
+                        self.progress.heard.ruler.add(text);
+                        self.open(Kind::Text, Block::Text);
+                    }
                 }
                 self.grow(Delta::Text(text));
             }
@@ -133,6 +159,9 @@ impl Reading<'_> {
             self.open(Kind::Call, Block::ToolCall { id, name, signature });
             self.grow(Delta::Arguments(call.get("args").map_or("{}", Json::raw)));
             self.close();
+        } else if part.members().is_some_and(|members| !members.is_empty()) {
+            let media = part.get("inlineData").is_some();
+            (self.each)(&Event::Lost(if media { Loss::Media } else { Loss::Content }));
         }
         Ok(())
     }

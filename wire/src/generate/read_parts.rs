@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use super::members::Members;
 use crate::fault::RequestFault;
 use crate::json::Json;
-use crate::neutral::{Media, Part, Refused, Source, Untranslatable};
+use crate::neutral::{About, Media, Part, Refused, Source, Untranslatable};
 
 /// Files that lie at Google, which alone can read them.
 const UPLOADED: [&str; 3] = ["https://generativelanguage.googleapis.com/", "gs://", "files/"];
 /// Kinds of parts that come of tools of Google's own.
-const ONLY_HERE: [&str; 4] = ["executableCode", "codeExecutionResult", "toolCall", "toolResponse"];
+const ONLY_HERE: [&str; 2] = ["executableCode", "codeExecutionResult"];
 
 /// Reads the parts of one request. Calls need not have ids here: those without are given one, and
 /// results are matched with them by name and order.
@@ -123,7 +123,15 @@ fn inline<'a>(mut blob: Members<'a>) -> Result<Part<'a>, Refused> {
     let mime = blob.need_text("mimeType")?;
     let source = Source::Base64(blob.need_text("data")?);
     let name = blob.text("displayName")?;
-    Ok(Part::Media { media: kind(mime), source, mime: Some(mime), name, detail: None, cache: None })
+    Ok(Part::Media {
+        media: kind(mime),
+        source,
+        mime: Some(mime),
+        name,
+        detail: None,
+        cache: None,
+        about: About::default(),
+    })
 }
 
 fn uploaded<'a>(mut file: Members<'a>) -> Result<Part<'a>, Refused> {
@@ -133,7 +141,15 @@ fn uploaded<'a>(mut file: Members<'a>) -> Result<Part<'a>, Refused> {
     let source = if here { Source::Uploaded(uri) } else { Source::Url(uri) };
     let media = mime.map_or(Media::File, kind);
     let name = file.text("displayName")?;
-    Ok(Part::Media { media, source, mime, name, detail: None, cache: None })
+    Ok(Part::Media {
+        media,
+        source,
+        mime,
+        name,
+        detail: None,
+        cache: None,
+        about: About::default(),
+    })
 }
 
 /// What kind of media has this type.

@@ -6,7 +6,10 @@ use super::read_parts::PartReader;
 use super::schema::json_schema;
 use crate::fault::RequestFault;
 use crate::json::Json;
-use crate::neutral::{Part, Refused, Request, Role, Tool, ToolChoice, Turn, Untranslatable};
+use crate::neutral::{
+    Part, Refused, Request, Role, Search, Tier, Tool, ToolChoice, Turn, Untranslatable, Wanted,
+    WebSearch,
+};
 
 /// Reads the body of a `generateContent` or `streamGenerateContent`. Model and stream are not in
 /// it: the path says them.
@@ -24,16 +27,19 @@ pub(crate) fn read_request<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
         }
     }
     let mut parts = PartReader::default();
+    let (tools, web_search) = tools(&mut members, &mut lost)?;
     let mut request = Request {
         system: system(&mut members, &mut parts, &mut lost)?,
         turns: turns(&mut members, &mut parts, &mut lost)?,
-        tools: tools(&mut members, &mut lost)?,
+        tools,
+        web_search,
         ..Request::default()
     };
     tool_choice(&mut members, &mut request, &mut lost)?;
     if let Some(config) = members.members("generationConfig")? {
         read_config(config, &mut request, &mut lost)?;
     }
+    request.tier = tier(&mut members, &mut lost)?;
     members.report_rest(&mut lost);
     request.lost = lost;
     Ok(request)
@@ -91,12 +97,35 @@ fn read_parts<'a>(
     lost: &mut Vec<String>,
 ) -> Result<Vec<Part<'a>>, Refused> {
     let path = content.path("parts");
-    let read = |(at, json)| parts.read(json, format!("{path}[{at}]"), lost);
+    let is_step = |json: Json<'_>| {
+        let step = ["toolCall", "tool_call", "toolResponse", "tool_response"];
+        step.iter().any(|key| json.get(key).is_some())
+    };
+    let read = |(at, json)| match is_step(json) {
+        true => Ok(Part::Search(Search::default())),
+        false => parts.read(json, format!("{path}[{at}]"), lost),
+    };
     content.items("parts")?.iter().enumerate().map(read).collect()
 }
 
-fn tools<'a>(members: &mut Members<'a>, lost: &mut Vec<String>) -> Result<Vec<Tool<'a>>, Refused> {
-    let mut tools = Vec::new();
+fn tier(members: &mut Members<'_>, lost: &mut Vec<String>) -> Result<Option<Wanted>, RequestFault> {
+    const PATH: &str = "serviceTier";
+    let Some(word) = members.text(PATH)? else { return Ok(None) };
+    lost.push(PATH.to_owned());
+    let tier = match &*word.to_ascii_lowercase() {
+        "standard" => Tier::Standard,
+        "flex" => Tier::Flex,
+        "priority" => Tier::Priority,
+        _ => return Ok(None),
+    };
+    Ok(Some(Wanted { tier, path: PATH }))
+}
+
+type Tools<'a> = (Vec<Tool<'a>>, Option<WebSearch<'a>>);
+
+/// The functions, and the search of the web, if it is among them.
+fn tools<'a>(members: &mut Members<'a>, lost: &mut Vec<String>) -> Result<Tools<'a>, Refused> {
+    let (mut tools, mut web_search) = (Vec::new(), None);
     for (at, json) in members.items("tools")?.iter().enumerate() {
         let path = format!("tools[{at}]");
         let mut tool = Members::of(json, path.clone())?;
@@ -104,6 +133,7 @@ fn tools<'a>(members: &mut Members<'a>, lost: &mut Vec<String>) -> Result<Vec<To
             let path = format!("{path}.functionDeclarations[{place}]");
             tools.push(function(json, path, lost)?);
         }
+        web_search = search(&mut tool, lost)?.or(web_search);
         let mut others = Vec::new();
         tool.report_rest(&mut others);
         if let Some(path) = others.into_iter().next() {
@@ -111,7 +141,35 @@ fn tools<'a>(members: &mut Members<'a>, lost: &mut Vec<String>) -> Result<Vec<To
             return Err(Untranslatable { path, why }.into());
         }
     }
-    Ok(tools)
+    Ok((tools, web_search))
+}
+
+/// Google's search, under its name of today or of old.
+fn search<'a>(
+    tool: &mut Members<'a>,
+    lost: &mut Vec<String>,
+) -> Result<Option<WebSearch<'a>>, Refused> {
+    for key in ["googleSearch", "googleSearchRetrieval"] {
+        let path = tool.path(key);
+        let Some(mut search) = tool.members(key)? else { continue };
+        for (member, why) in [
+            ("timeRangeFilter", "asks for what is of some time, which only Gemini's protocol can"),
+            ("searchTypes", "asks for kinds of results that only Gemini's protocol has"),
+        ] {
+            let given = search.take(member);
+            let plain = |kinds: Json<'_>| {
+                let image = kinds.get("imageSearch").or_else(|| kinds.get("image_search"));
+                member == "searchTypes" && image.is_none()
+            };
+            if given.is_some_and(|given| !plain(given)) {
+                return Err(Untranslatable { path: search.path(member), why }.into());
+            }
+        }
+        let blocked = search.texts("excludeDomains")?;
+        search.report_rest(lost);
+        return Ok(Some(WebSearch { path, blocked, ..WebSearch::default() }));
+    }
+    Ok(None)
 }
 
 fn function<'a>(json: Json<'a>, path: String, lost: &mut Vec<String>) -> Result<Tool<'a>, Refused> {

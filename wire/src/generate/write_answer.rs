@@ -1,7 +1,7 @@
 //! The neutral answer, written as a whole one.
 
-use super::citation::write_citations;
 use super::finish::finish_word;
+use super::grounding::Grounding;
 use super::logprobs::write_logprobs;
 use super::usage::write_usage;
 use super::write_parts::{write_call, write_thought};
@@ -39,20 +39,23 @@ fn write_candidate(o: &mut Object<'_>, choice: &Choice<'_>, index: usize) {
     });
     o.text("finishReason", finish_word(choice.finish.unwrap_or(Finish::Complete)));
     o.whole("index", index as u64);
-    let mut cited = Vec::new();
-    for (at, part) in choice.parts.iter().enumerate() {
-        if let Part::Text { text, citations, .. } = part {
-            cited.extend(citations.iter().map(|citation| (at, *text, citation)));
-        }
-    }
-    write_citations(o, &cited);
+    Grounding::of(choice, is_written).write(o);
     write_logprobs(o, &choice.logprobs);
+}
+
+/// Whether a part of an answer is one here too. What only another provider can read says nothing.
+fn is_written(part: &Part<'_>) -> bool {
+    match part {
+        Part::Text { .. } | Part::Refusal(_) | Part::ToolCall { .. } => true,
+        Part::Reasoning { redacted, .. } => redacted.is_none(),
+        Part::Media { source, mime, .. } => matches!(source, Source::Base64(_)) && mime.is_some(),
+        Part::ToolResult { .. } | Part::Search(_) => false,
+    }
 }
 
 fn write_part(list: &mut List<'_>, part: &Part<'_>) {
     match part {
         Part::Text { text, .. } | Part::Refusal(text) => list.object(|o| o.text("text", text)),
-        // What only another provider can read says nothing here.
         Part::Reasoning { text, redacted: None, .. } => list.object(|o| write_thought(o, text)),
         Part::ToolCall { id, name, arguments, signature, .. } => {
             list.object(|o| write_call(o, id, name, arguments, *signature));
@@ -63,6 +66,7 @@ fn write_part(list: &mut List<'_>, part: &Part<'_>) {
                 o.text("data", data);
             });
         }),
-        Part::Reasoning { .. } | Part::Media { .. } | Part::ToolResult { .. } => {}
+        Part::Reasoning { .. } | Part::Media { .. } | Part::ToolResult { .. } | Part::Search(_) => {
+        }
     }
 }

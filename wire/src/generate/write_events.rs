@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use pointsman_core::Usage;
 
-use super::citation::write_citations;
 use super::finish::finish_word;
+use super::grounding::Grounding;
 use super::logprobs::write_logprobs;
 use super::usage::write_usage;
 use super::write_answer::write_tail;
 use super::write_parts::{write_call, write_thought};
 use crate::json::{List, Object, object};
-use crate::neutral::{Block, Delta, Event, Finish, Stamp};
+use crate::neutral::{Block, Citation, Delta, Event, Finish, Ruler, Stamp};
 use crate::sse::MAX_FRAME;
 
 /// Writes one stream. The protocol has calls only whole, so their arguments wait until all have
@@ -23,7 +23,17 @@ pub(crate) struct EventWriter {
     model: Option<String>,
     open: BTreeMap<u32, Open>,
     finishes: BTreeMap<u32, Finish>,
+    grounds: BTreeMap<u32, Grounds>,
     usage: Option<Usage>,
+}
+
+/// What a choice rests on.
+#[derive(Debug, Default)]
+struct Grounds {
+    grounding: Grounding,
+    /// Its text so far, and where the open block of it begins, in bytes.
+    ruler: Ruler,
+    start: u64,
 }
 
 /// The open block of a choice.
@@ -43,6 +53,7 @@ impl EventWriter {
             model: None,
             open: BTreeMap::new(),
             finishes: BTreeMap::new(),
+            grounds: BTreeMap::new(),
             usage: None,
         }
     }
@@ -56,7 +67,13 @@ impl EventWriter {
             }
             Event::Open { choice, kind, .. } => {
                 self.open.insert(*choice, Open::of(kind));
+                let grounds = self.grounds.entry(*choice).or_default();
+                grounds.start = grounds.bytes();
             }
+            Event::Search { choice, search } => {
+                self.grounds.entry(*choice).or_default().grounding.search(search);
+            }
+            Event::Lost(_) => {}
             Event::Delta { choice, delta, .. } => self.delta(*choice, delta, out),
             Event::Close { choice, .. } => {
                 if let Some(Open::Call { id, name, signature, arguments, .. }) =
@@ -86,9 +103,19 @@ impl EventWriter {
             (Some(Open::Thought), Delta::Text(text)) => {
                 self.part(choice, out, |o| write_thought(o, text));
             }
-            (Some(_), Delta::Text(text)) => self.part(choice, out, |o| o.text("text", text)),
+            (Some(open), Delta::Text(text)) => {
+                // A refusal is no text of which others say the place.
+                if matches!(open, Open::Text)
+                    && let Some(grounds) = self.grounds.get_mut(&choice)
+                {
+                    grounds.ruler.add(text);
+                }
+                self.part(choice, out, |o| o.text("text", text));
+            }
             (Some(_), Delta::Citation(citation)) => {
-                self.candidate(choice, out, |o| write_citations(o, &[(0, "", citation)]));
+                if let Some(grounds) = self.grounds.get_mut(&choice) {
+                    grounds.cite(citation);
+                }
             }
             (Some(_), Delta::Logprobs(logprobs)) => {
                 self.candidate(choice, out, |o| write_logprobs(o, logprobs));
@@ -124,6 +151,9 @@ impl EventWriter {
                     o.object("content", |o| o.text("role", "model"));
                     o.text("finishReason", finish_word(*finish));
                     o.whole("index", (*choice).into());
+                    if let Some(grounds) = self.grounds.get(choice) {
+                        grounds.grounding.write(o);
+                    }
                 });
             }
         });
@@ -142,6 +172,20 @@ impl EventWriter {
             write_tail(o, self.id.as_deref(), self.model.as_deref(), self.stamp);
         });
         out.extend_from_slice(b"\n\n");
+    }
+}
+
+impl Grounds {
+    fn bytes(&self) -> u64 {
+        self.ruler.byte_at(self.ruler.characters()).unwrap_or_default()
+    }
+
+    /// Places are in all the text here. The text at a place is not kept, so it is not told.
+    fn cite(&mut self, citation: &Citation<'_>) {
+        let place = |character| self.ruler.byte_at(character);
+        let span = citation.span.and_then(|(from, to)| place(from).zip(place(to)));
+        let bytes = span.unwrap_or((self.start, self.bytes()));
+        self.grounding.cite(citation, 0, bytes, None);
     }
 }
 

@@ -14,6 +14,7 @@ pub(super) fn is_said(part: &Part<'_>) -> bool {
             !text.is_empty()
         }
         Part::Media { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => true,
+        Part::Search(_) => false,
     }
 }
 
@@ -42,13 +43,19 @@ impl PartWriter<'_> {
                 list.object(|o| o.text("text", text));
             }
             Part::Refusal(text) => list.object(|o| o.text("text", text)),
-            Part::Media { name, detail, cache, .. } => {
+            Part::Media { name, detail, cache, about, .. } => {
+                self.lose(about.context.is_some(), path, "context");
+                self.lose(about.cited, path, "citations");
                 self.lose(name.is_some(), path, "name");
                 self.lose(detail.is_some_and(|detail| detail != "auto"), path, "detail");
                 self.lose(cache.is_some(), path, "cache_control");
                 list.object(|o| write_media(o, part, path))?;
             }
-            Part::Reasoning { text, .. } => list.object(|o| write_thought(o, text)),
+            Part::Reasoning { text, signature, .. } => {
+                // Only Google's own are read, and those belong to calls and texts.
+                self.lose(signature.is_some(), path, "signature");
+                list.object(|o| write_thought(o, text));
+            }
             Part::ToolCall { id, name, arguments, signature, cache } => {
                 self.lose(cache.is_some(), path, "cache_control");
                 let first = !core::mem::replace(&mut self.called, true);
@@ -59,6 +66,7 @@ impl PartWriter<'_> {
                 self.lose(cache.is_some(), path, "cache_control");
                 self.result(list, part, path)?;
             }
+            Part::Search(_) => {}
         }
         Ok(())
     }

@@ -7,7 +7,8 @@ use super::write_config::Config;
 use super::write_parts::{PartWriter, is_said};
 use crate::json::{List, Object, object};
 use crate::neutral::{
-    Joined, Part, Request, Role, Tool, ToolChoice, Untranslatable, WriteFor, Written, joined,
+    Joined, Part, Request, Role, Tier, Tool, ToolChoice, Untranslatable, WebSearch, WriteFor,
+    Written, joined,
 };
 
 /// Writes the body of a `generateContent` or `streamGenerateContent`; which, the path says, as it
@@ -29,8 +30,14 @@ pub(crate) fn write_request(
     object(&mut body, |o| {
         writer.system(o);
         writer.turns(o)?;
-        writer.tools(o);
+        writer.tools(o)?;
         Config { request, model }.write(o, &mut writer.lost);
+        if let Some(wanted) = request.tier.filter(|_| model.has_tiers())
+            && let Some(word) = tier_word(wanted.tier)
+        {
+            wanted.keep(&mut writer.lost);
+            o.text("serviceTier", word);
+        }
         Ok(())
     })?;
     if request.user.is_some() {
@@ -45,6 +52,16 @@ pub(crate) fn write_parameters(request: &Request<'_>, model: &str) -> Written {
     let model = Gemini::named(model);
     object(&mut body, |o| Config { request, model }.write(o, &mut lost));
     Written { body, lost }
+}
+
+/// There is no word for whatever the provider likes.
+const fn tier_word(tier: Tier) -> Option<&'static str> {
+    match tier {
+        Tier::Auto => None,
+        Tier::Standard => Some("standard"),
+        Tier::Flex => Some("flex"),
+        Tier::Priority => Some("priority"),
+    }
 }
 
 struct Writer<'r, 'a> {
@@ -77,7 +94,9 @@ impl<'r, 'a> Writer<'r, 'a> {
     }
 
     fn turns(&mut self, o: &mut Object<'_>) -> Result<(), Untranslatable> {
-        let missed = |part: &Part<'_>| matches!(part, Part::Reasoning { redacted: Some(_), .. });
+        let missed = |part: &Part<'_>| {
+            matches!(part, Part::Reasoning { redacted: Some(_), .. } | Part::Search(_))
+        };
         let turns = joined(self.request, is_said, missed, &mut self.lost);
         o.list("contents", |list| turns.iter().try_for_each(|turn| self.turn(list, turn)))
     }
@@ -97,10 +116,58 @@ impl<'r, 'a> Writer<'r, 'a> {
         })
     }
 
-    fn tools(&mut self, o: &mut Object<'_>) {
+    fn tools(&mut self, o: &mut Object<'_>) -> Result<(), Untranslatable> {
         if self.request.parallel_tools == Some(false) {
             self.lost.push("parallel_tool_calls".to_owned());
         }
+        if let Some(wanted) = &self.request.web_search {
+            return self.web_search(o, wanted);
+        }
+        self.functions(o);
+        Ok(())
+    }
+
+    /// Google searches as it likes, and not beside functions: only its newest models take both, and
+    /// want steps of the search back that no other protocol has a place for.
+    fn web_search(
+        &mut self,
+        o: &mut Object<'_>,
+        wanted: &WebSearch<'_>,
+    ) -> Result<(), Untranslatable> {
+        let path = &wanted.path;
+        let refuse = |why| Err(Untranslatable { path: path.clone(), why });
+        if !self.model.searches() {
+            return refuse("asks for a search of the web, which this model has not");
+        }
+        if self.request.format.is_some() && !self.model.searches_for_json() {
+            return refuse("asks for a search of the web, beside which this model answers no JSON");
+        }
+        if !self.request.tools.is_empty() {
+            return refuse(
+                "asks for a search of the web beside functions, which Gemini takes alone",
+            );
+        }
+        if !wanted.allowed.is_empty() || !wanted.blocked.is_empty() {
+            return refuse("names domains to search, which Gemini's protocol cannot");
+        }
+        let choice = self.request.tool_choice.filter(|choice| *choice != ToolChoice::Auto);
+        if choice == Some(ToolChoice::None) {
+            self.lost.push(path.clone());
+            return Ok(());
+        }
+        self.lost.extend(choice.map(|_| "tool_choice".to_owned()));
+        for (member, given) in [
+            ("user_location", wanted.location.is_some()),
+            ("max_uses", wanted.max_uses.is_some()),
+            ("search_context_size", wanted.context.is_some()),
+        ] {
+            self.lost.extend(given.then(|| format!("{path}.{member}")));
+        }
+        o.list("tools", |list| list.object(|o| o.object("googleSearch", |_| ())));
+        Ok(())
+    }
+
+    fn functions(&mut self, o: &mut Object<'_>) {
         if self.request.tools.is_empty() {
             self.lost.extend(self.request.tool_choice.map(|_| "tool_choice".to_owned()));
             return;
@@ -113,12 +180,18 @@ impl<'r, 'a> Writer<'r, 'a> {
                 });
             });
         });
-        let Some(choice) = self.request.tool_choice else { return };
+        let Some(choice) =
+            self.request.tool_choice.or(self.validates().then_some(ToolChoice::Auto))
+        else {
+            return;
+        };
         o.object("toolConfig", |o| {
             o.object("functionCallingConfig", |o| match choice {
+                ToolChoice::Auto if self.validates() => o.text("mode", "VALIDATED"),
                 ToolChoice::Auto => o.text("mode", "AUTO"),
                 ToolChoice::None => o.text("mode", "NONE"),
-                ToolChoice::Required => o.text("mode", "ANY"),
+                // There is no search to be forced.
+                ToolChoice::Required | ToolChoice::WebSearch => o.text("mode", "ANY"),
                 ToolChoice::Named(name) => {
                     o.text("mode", "ANY");
                     o.list("allowedFunctionNames", |list| list.text(name));
@@ -127,11 +200,22 @@ impl<'r, 'a> Writer<'r, 'a> {
         });
     }
 
+    /// Whether all calls are to keep to their schemas, and the model has a word for it, which is for all of
+    /// its tools.
+    fn validates(&self) -> bool {
+        let strict = |tool: &Tool<'_>| tool.strict == Some(true);
+        let may = matches!(self.request.tool_choice, None | Some(ToolChoice::Auto));
+        may && self.model.validates() && self.request.tools.iter().all(strict)
+    }
+
     fn tool(&mut self, o: &mut Object<'_>, tool: &Tool<'_>, at: usize) {
         o.text("name", tool.name);
         o.some_text("description", tool.description);
         o.some_raw("parametersJsonSchema", tool.schema);
-        if tool.strict == Some(true) {
+        // A call that must be made keeps to its schema.
+        let choice = self.request.tool_choice;
+        let forced = matches!(choice, Some(ToolChoice::Required | ToolChoice::Named(_)));
+        if tool.strict == Some(true) && !forced && !self.validates() {
             self.lost.push(format!("tools[{at}].function.strict"));
         }
         if tool.cache.is_some() {

@@ -2,12 +2,13 @@
 
 use pointsman_core::Request;
 
-use crate::asked::{Asked, Unsigned, label, read_model};
+use super::search::{is_foreign, is_search};
+use crate::asked::{Asked, Foreign, label, read_model};
 use crate::fault::{Flaw, RequestFault, wrong};
-use crate::json::{Kind, Skimmer};
+use crate::json::{Kind, Skimmer, Span};
 use crate::routing::Routing;
-use crate::skimmed::{flag, list, whole_number};
-use crate::splice::Cutter;
+use crate::skimmed::{flag, kind_of, list, whole_number};
+use crate::splice::{Cutter, Edit};
 use crate::tokens::{Estimate, estimate_tokens};
 
 /// Tokens the provider adds around each message.
@@ -76,39 +77,40 @@ impl TopLevel {
         let mut at = 0;
         while json.next_element()? {
             let start = json.position();
-            let before = self.asked.unsigned.edits.len();
-            let unsigned = self.message(json, at)?;
-            let edits = &mut self.asked.unsigned.edits;
-            if unsigned {
+            let before = self.asked.foreign.edits.len();
+            let foreign = self.message(json, at)?;
+            let edits = &mut self.asked.foreign.edits;
+            if foreign {
                 edits.truncate(before);
             }
-            cut.next(start..json.offset(), unsigned, edits);
+            cut.next(start..json.offset(), foreign, edits);
             at += 1;
         }
-        cut.end(&mut self.asked.unsigned.edits);
+        cut.end(&mut self.asked.foreign.edits);
         Ok(())
     }
 
-    /// Whether there is nothing in it but thoughts without a signature.
+    /// Whether there is nothing in it but what Anthropic would refuse.
     fn message(&mut self, json: &mut Skimmer<'_>, at: usize) -> Result<bool, Flaw> {
         if json.kind()? != Kind::Object {
             return wrong(format!("messages[{at}]"), "an object");
         }
         self.text.add_tokens(MESSAGE_TOKENS);
-        let mut unsigned = false;
+        let mut foreign = false;
         json.enter()?;
         while let Some(key) = json.next_member()? {
             if key.decode() == "content" {
-                unsigned = self.said(json, &format!("messages[{at}].content"))?;
+                foreign = self.said(json, &format!("messages[{at}].content"))?;
             } else {
                 json.skip()?;
             }
         }
-        Ok(unsigned)
+        Ok(foreign)
     }
 
-    /// What is said in one message. Thoughts without a signature are another provider's, as we gave
-    /// them to the client: Anthropic refuses them, so they are cut out.
+    /// What is said in one message. Thoughts without a signature, searches of our own telling and
+    /// citations without Anthropic's mark are of another provider's answer, as we gave it to the
+    /// client: Anthropic refuses them, so they are cut out.
     fn said(&mut self, json: &mut Skimmer<'_>, path: &str) -> Result<bool, Flaw> {
         if json.kind()? != Kind::Array {
             self.content(json, path)?;
@@ -119,14 +121,20 @@ impl TopLevel {
         let mut at = 0;
         while json.next_element()? {
             let start = json.position();
-            let unsigned = self.block(json, path)?;
-            let Unsigned { edits, paths } = &mut self.asked.unsigned;
-            paths.extend(unsigned.then(|| format!("{path}[{at}]")));
-            cut.next(start..json.offset(), unsigned, edits);
+            let Found { foreign, citations } = self.block(json, path)?;
+            let Foreign { edits, paths } = &mut self.asked.foreign;
+            let own = format!("{path}[{at}]");
+            if foreign {
+                paths.push(own);
+            } else if let Some(citations) = citations {
+                paths.push(format!("{own}.citations"));
+                edits.push(Edit { at: citations, text: b"null".to_vec() });
+            }
+            cut.next(start..json.offset(), foreign, edits);
             at += 1;
         }
         let nothing = at > 0 && !cut.kept;
-        cut.end(&mut self.asked.unsigned.edits);
+        cut.end(&mut self.asked.foreign.edits);
         Ok(nothing)
     }
 
@@ -146,13 +154,12 @@ impl TopLevel {
         Ok(())
     }
 
-    /// Whether it is a thought without a signature.
-    fn block(&mut self, json: &mut Skimmer<'_>, path: &str) -> Result<bool, Flaw> {
+    fn block(&mut self, json: &mut Skimmer<'_>, path: &str) -> Result<Found, Flaw> {
         if json.kind()? != Kind::Object {
             return wrong(path, "a list of objects");
         }
         let (mut image, mut source) = (false, 0);
-        let (mut thought, mut signed) = (false, false);
+        let (mut thought, mut signed, mut found) = (false, false, Found::default());
         json.enter()?;
         while let Some(key) = json.next_member()? {
             match (&*key.decode(), json.kind()?) {
@@ -164,6 +171,10 @@ impl TopLevel {
                 ("source", _) => source = json.skip()?.len() as u64,
                 // Of a tool's result, or of a document found.
                 ("content", Kind::String | Kind::Array) => self.content(json, path)?,
+                ("id" | "tool_use_id", Kind::String) => {
+                    found.foreign |= is_foreign(&json.string()?.decode());
+                }
+                ("citations", Kind::Array) => found.citations = self.citations(json)?,
                 ("type" | "id" | "tool_use_id" | "signature" | "cache_control", _) => {
                     json.skip()?;
                 }
@@ -172,7 +183,30 @@ impl TopLevel {
         }
         self.facts.needs.vision |= image;
         self.text.add_tokens(if image { IMAGE_TOKENS } else { source.div_ceil(FILE_BYTES) });
-        Ok(thought && !signed)
+        found.foreign |= thought && !signed;
+        Ok(found)
+    }
+
+    /// Where they stand, if one of them lacks Anthropic's mark of a result.
+    fn citations(&mut self, json: &mut Skimmer<'_>) -> Result<Option<Span>, Flaw> {
+        let start = json.position();
+        let mut foreign = false;
+        json.enter()?;
+        while json.next_element()? {
+            if json.kind()? != Kind::Object {
+                json.skip()?;
+                continue;
+            }
+            json.enter()?;
+            while let Some(key) = json.next_member()? {
+                if key.decode() == "encrypted_index" && json.kind()? == Kind::String {
+                    foreign |= json.string()?.is_empty();
+                } else {
+                    json.walk(&mut |text| self.text.add_string(text))?;
+                }
+            }
+        }
+        Ok(foreign.then(|| start..json.offset()))
     }
 
     fn tools(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
@@ -180,14 +214,15 @@ impl TopLevel {
         if !list(json, "tools")? {
             return Ok(());
         }
-        let mut some = false;
+        let (mut some, mut functions) = (false, false);
         while json.next_element()? {
             some = true;
-            let search = &mut self.facts.needs.web_search;
-            json.walk(&mut |text| *search |= text.decode().starts_with("web_search_2"))?;
+            let search = kind_of(json)?.is_some_and(|kind| is_search(&kind));
+            self.facts.needs.web_search |= search;
+            functions |= !search;
         }
+        self.facts.needs.tools |= functions;
         if some {
-            self.facts.needs.tools = true;
             let tokens = estimate_tokens(json.slice(start..json.offset()));
             self.facts.tools_tokens = self.facts.tools_tokens.saturating_add(tokens);
         }
@@ -206,6 +241,15 @@ impl TopLevel {
         }
         Ok(())
     }
+}
+
+/// What a block holds that Anthropic would refuse.
+#[derive(Default)]
+struct Found {
+    /// All of it.
+    foreign: bool,
+    /// Its citations, which stand here.
+    citations: Option<Span>,
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod read_answer;
 mod read_content;
 mod read_events;
 mod read_request;
+mod search;
 mod usage;
 mod write_answer;
 mod write_content;
@@ -22,6 +23,7 @@ mod write_thinking;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use citation::is_citable;
 pub(crate) use draw::draw;
 pub(crate) use error::{error_body, error_event};
 pub(crate) use facts::read_facts;

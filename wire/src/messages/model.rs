@@ -68,6 +68,11 @@ impl Claude {
         self.version.is_none() || self.since(5, 0)
     }
 
+    /// Whether it can search the web.
+    pub(crate) fn searches(self) -> bool {
+        !self.before(3, 5)
+    }
+
     /// Whether it keeps to a schema, in its answer or in a tool's arguments.
     pub(crate) fn keeps_schemas(self) -> bool {
         !self.before(4, 1)

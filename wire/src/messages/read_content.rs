@@ -1,9 +1,10 @@
 //! Content blocks, of requests and of answers.
 
 use super::citation::read_citations;
+use super::search::Step;
 use crate::fault::RequestFault;
 use crate::json::{Fields, Json};
-use crate::neutral::{Cache, Media, Part, Refused, Source, Untranslatable};
+use crate::neutral::{About, Cache, Media, Part, Refused, Search, Source, Untranslatable};
 
 /// Reads the content of a turn or of a tool's result: a text or a list of blocks. What has no
 /// place in other protocols and does not matter much goes to `lost`.
@@ -19,7 +20,10 @@ pub(super) fn read_content<'a>(
         let path = path.to_owned();
         return Err(RequestFault::Wrong { path, expected: "a string or a list of blocks" }.into());
     };
-    let read = |(at, block)| read_block(block, format!("{path}[{at}]"), lost);
+    let read = |(at, block)| match Step::of(block) {
+        Some(_) => Ok(Part::Search(Search::default())),
+        None => read_block(block, format!("{path}[{at}]"), lost),
+    };
     blocks.iter().enumerate().map(read).collect()
 }
 
@@ -36,8 +40,8 @@ pub(super) fn read_block<'a>(
             citations: read_citations(block.take("citations")),
             cache: read_cache(&mut block)?,
         },
-        "image" => media(&mut block, Media::Image)?,
-        "document" => media(&mut block, Media::File)?,
+        "image" => media(&mut block, Media::Image, lost)?,
+        "document" => media(&mut block, Media::File, lost)?,
         "thinking" => Part::Reasoning {
             text: block.need_text("thinking")?,
             signature: block.text("signature")?.filter(|signature| !signature.is_empty()),
@@ -64,7 +68,11 @@ pub(super) fn read_cache<'a>(block: &mut Fields<'a>) -> Result<Option<Cache<'a>>
     Ok(Some(Cache { ttl: cache.text("ttl")? }))
 }
 
-fn media<'a>(block: &mut Fields<'a>, media: Media) -> Result<Part<'a>, Refused> {
+fn media<'a>(
+    block: &mut Fields<'a>,
+    media: Media,
+    lost: &mut Vec<String>,
+) -> Result<Part<'a>, Refused> {
     let path = block.path("source");
     let Some(mut source) = block.fields("source")? else {
         return Err(block.missing("source").into());
@@ -89,7 +97,16 @@ fn media<'a>(block: &mut Fields<'a>, media: Media) -> Result<Part<'a>, Refused> 
         name: block.text("title")?,
         detail: None,
         cache: read_cache(block)?,
+        about: About { context: block.text("context")?, cited: read_cited(block, lost)? },
     })
+}
+
+/// Whether the member `citations` asks for them.
+fn read_cited(block: &mut Fields<'_>, lost: &mut Vec<String>) -> Result<bool, RequestFault> {
+    let Some(mut citations) = block.fields("citations")? else { return Ok(false) };
+    let enabled = citations.flag("enabled")?.unwrap_or(false);
+    citations.report_rest(lost);
+    Ok(enabled)
 }
 
 fn tool_use<'a>(block: &mut Fields<'a>) -> Result<Part<'a>, Refused> {

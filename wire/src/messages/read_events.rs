@@ -2,9 +2,10 @@
 
 use super::citation::read_citation;
 use super::finish::read_finish;
+use super::search::{Hearing, Step};
 use super::usage::Counts;
 use crate::json::Json;
-use crate::neutral::{Block, Delta, Event, Malformed};
+use crate::neutral::{Block, Delta, Event, Held, Loss, Malformed};
 
 /// Reads one stream. Blocks come one after the other, and all belong to the one choice.
 #[derive(Debug, Default)]
@@ -14,6 +15,9 @@ pub(crate) struct EventReader {
     blocks: u32,
     /// Whether the last of them is still open.
     open: bool,
+    searches: Hearing,
+    /// Of the open block.
+    citations: Held,
     finished: bool,
     ended: bool,
 }
@@ -30,6 +34,9 @@ impl EventReader {
             "message_start" => self.start(data.get("message").ok_or(Malformed)?, each),
             "content_block_start" => {
                 self.open(data.get("content_block").ok_or(Malformed)?, each)?;
+            }
+            "content_block_delta" if self.searches.is_open() => {
+                self.searches.grow(data.get("delta").ok_or(Malformed)?);
             }
             "content_block_delta" if self.open => {
                 self.delta(data.get("delta").ok_or(Malformed)?, each);
@@ -61,6 +68,10 @@ impl EventReader {
 
     fn open(&mut self, block: Json<'_>, each: &mut dyn FnMut(&Event<'_>)) -> Result<(), Malformed> {
         self.close(each);
+        if let Some(step) = Step::of(block) {
+            self.searches.begin(step, each);
+            return Ok(());
+        }
         let text = |key| block.get(key).and_then(Json::text);
         let kind = match text("type").ok_or(Malformed)? {
             "text" => Block::Text,
@@ -72,7 +83,10 @@ impl EventReader {
                 signature: None,
             },
             // What tools of Anthropic's own bring; no request of another protocol asks for them.
-            _ => return Ok(()),
+            _ => {
+                each(&Event::Lost(Loss::Content));
+                return Ok(());
+            }
         };
         let at = self.blocks;
         self.open = true;
@@ -102,7 +116,10 @@ impl EventReader {
             "thinking_delta" => text("thinking").map(Delta::Text),
             "signature_delta" => text("signature").map(Delta::Signature),
             "input_json_delta" => text("partial_json").map(Delta::Arguments),
-            "citations_delta" => delta.get("citation").map(|c| Delta::Citation(read_citation(c))),
+            "citations_delta" => {
+                let citation = delta.get("citation").filter(|one| !self.citations.add(*one));
+                citation.map(|one| Delta::Citation(read_citation(one)))
+            }
             _ => None,
         };
         let empty = matches!(found, Some(Delta::Text("") | Delta::Arguments("")));
@@ -116,7 +133,13 @@ impl EventReader {
     }
 
     fn close(&mut self, each: &mut dyn FnMut(&Event<'_>)) {
+        self.searches.close();
         if core::mem::replace(&mut self.open, false) {
+            let block = self.blocks.saturating_sub(1);
+            self.citations.tell(&mut |one| {
+                let delta = Delta::Citation(read_citation(one));
+                each(&Event::Delta { choice: 0, block, delta });
+            });
             each(&Event::Close { choice: 0, block: self.blocks.saturating_sub(1) });
         }
     }
@@ -126,6 +149,7 @@ impl EventReader {
         let text = |key| data.at(&["delta", key]).and_then(Json::text);
         let Some(reason) = text("stop_reason").filter(|_| !self.finished) else { return };
         self.close(each);
+        self.searches.end(each);
         self.finished = true;
         let finish = read_finish(reason);
         each(&Event::Finish { choice: 0, finish, stop: text("stop_sequence") });

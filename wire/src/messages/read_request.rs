@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::read_content::{read_cache, read_content};
+use super::search::{self, is_search};
 use crate::fault::RequestFault;
 use crate::json::{Fields, Json};
 use crate::neutral::{
-    Effort, Format, Part, Refused, Request, Role, Sampling, Thinking, Tool, ToolChoice, Turn,
-    Untranslatable,
+    Effort, Format, Part, Refused, Request, Role, Sampling, Thinking, Tier, Tool, ToolChoice, Turn,
+    Untranslatable, Wanted, WebSearch,
 };
 
 /// Members without which the answer would be another, and which no other protocol has.
@@ -28,12 +29,14 @@ pub(crate) fn read_request<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
         }
     }
     let max_output = fields.whole("max_tokens")?;
-    let (tool_choice, parallel_tools) = tool_choice(&mut fields)?;
+    let (tools, web_search) = tools(&mut fields, &mut lost)?;
+    let (tool_choice, parallel_tools) = tool_choice(&mut fields, web_search.is_some())?;
     let (format, effort) = output_config(&mut fields, &mut lost)?;
     let request = Request {
         system: system(&mut fields, &mut lost)?,
         turns: turns(&mut fields, &mut lost)?,
-        tools: tools(&mut fields, &mut lost)?,
+        tools,
+        web_search,
         tool_choice,
         parallel_tools,
         format,
@@ -47,6 +50,7 @@ pub(crate) fn read_request<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
         stop: fields.texts("stop_sequences")?,
         thinking: thinking(&mut fields, effort, &mut lost)?,
         user: user(&mut fields, &mut lost)?,
+        tier: tier(&mut fields, &mut lost)?,
         stream: fields.flag("stream")?.unwrap_or(false),
         ..Request::default()
     };
@@ -105,10 +109,22 @@ fn name_results<'a>(part: &mut Part<'a>, names: &mut BTreeMap<&'a str, &'a str>)
     }
 }
 
-fn tools<'a>(fields: &mut Fields<'a>, lost: &mut Vec<String>) -> Result<Vec<Tool<'a>>, Refused> {
-    let tools = fields.list("tools")?.unwrap_or_default();
-    let read = |(at, json)| tool(json, format!("tools[{at}]"), lost);
-    tools.iter().enumerate().map(read).collect()
+type Tools<'a> = (Vec<Tool<'a>>, Option<WebSearch<'a>>);
+
+/// The functions, and the search of the web, if it is among them.
+fn tools<'a>(fields: &mut Fields<'a>, lost: &mut Vec<String>) -> Result<Tools<'a>, Refused> {
+    let (mut tools, mut web_search) = (Vec::new(), None);
+    for (at, json) in fields.list("tools")?.unwrap_or_default().iter().enumerate() {
+        let path = format!("tools[{at}]");
+        if json.get("type").and_then(Json::text).is_some_and(is_search) {
+            let mut fields = Fields::of(json, path.clone())?;
+            fields.take("type");
+            web_search = Some(search::read_tool(fields, path, lost)?);
+        } else {
+            tools.push(tool(json, path, lost)?);
+        }
+    }
+    Ok((tools, web_search))
 }
 
 fn tool<'a>(json: Json<'a>, path: String, lost: &mut Vec<String>) -> Result<Tool<'a>, Refused> {
@@ -133,13 +149,17 @@ fn tool<'a>(json: Json<'a>, path: String, lost: &mut Vec<String>) -> Result<Tool
 /// The choice, and whether several tools may be called at once.
 fn tool_choice<'a>(
     fields: &mut Fields<'a>,
+    searches: bool,
 ) -> Result<(Option<ToolChoice<'a>>, Option<bool>), Refused> {
     let Some(mut choice) = fields.fields("tool_choice")? else { return Ok((None, None)) };
     let read = match choice.need_text("type")? {
         "auto" => ToolChoice::Auto,
         "any" => ToolChoice::Required,
         "none" => ToolChoice::None,
-        "tool" => ToolChoice::Named(choice.need_text("name")?),
+        "tool" => match choice.need_text("name")? {
+            search::NAME if searches => ToolChoice::WebSearch,
+            name => ToolChoice::Named(name),
+        },
         _ => {
             let expected = "`auto`, `any`, `tool` or `none`";
             return Err(RequestFault::Wrong { path: choice.path("type"), expected }.into());
@@ -214,6 +234,18 @@ fn thinking<'a>(
     let shown = config.text("display")?.map(|display| display != "omitted");
     config.report_rest(lost);
     Ok(Some(Thinking { effort, budget, shown }))
+}
+
+fn tier(fields: &mut Fields<'_>, lost: &mut Vec<String>) -> Result<Option<Wanted>, RequestFault> {
+    const PATH: &str = "service_tier";
+    let Some(word) = fields.text(PATH)? else { return Ok(None) };
+    lost.push(PATH.to_owned());
+    let tier = match word {
+        "auto" => Tier::Auto,
+        "standard_only" => Tier::Standard,
+        _ => return Ok(None),
+    };
+    Ok(Some(Wanted { tier, path: PATH }))
 }
 
 fn user<'a>(

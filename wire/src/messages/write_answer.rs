@@ -2,8 +2,9 @@
 
 use pointsman_core::Usage;
 
-use super::citation::write_citations;
+use super::citation::{pieces, write_citations};
 use super::finish::{finish_of, finish_word};
+use super::search::Telling;
 use super::usage::write_usage;
 use super::write_content::{write_call, write_reasoning, write_text};
 use crate::json::{List, Object, object};
@@ -16,7 +17,8 @@ pub(crate) fn write_answer(answer: &Answer<'_>, stamp: Stamp) -> Vec<u8> {
     let mut out = Vec::new();
     object(&mut out, |o| {
         write_head(o, answer.id, answer.model, stamp);
-        o.list("content", |list| choice.parts.iter().for_each(|part| write_part(list, part)));
+        let mut writer = Writer { searches: Telling::new(stamp), length: 0 };
+        o.list("content", |list| choice.parts.iter().for_each(|part| writer.part(list, part)));
         write_finish(o, Some(finish_of(choice)), choice.stop);
         write_usage(o, answer.usage);
     });
@@ -55,20 +57,35 @@ fn write_head(o: &mut Object<'_>, id: Option<&str>, model: Option<&str>, stamp: 
     o.text("model", model.unwrap_or_default());
 }
 
-fn write_part(list: &mut List<'_>, part: &Part<'_>) {
-    match part {
-        Part::Text { text, citations, .. } => list.object(|o| {
-            write_text(o, text, None);
-            write_citations(o, citations);
-        }),
-        Part::Refusal(text) => list.object(|o| write_text(o, text, None)),
-        Part::Reasoning { text, signature, redacted } => {
-            list.object(|o| write_reasoning(o, text, *signature, *redacted));
+/// Writes the blocks of an answer.
+struct Writer {
+    searches: Telling,
+    /// How much text there was, in characters.
+    length: u64,
+}
+
+impl Writer {
+    fn part(&mut self, list: &mut List<'_>, part: &Part<'_>) {
+        match part {
+            Part::Text { text, citations, .. } => {
+                for (piece, own) in pieces(text, self.length, citations) {
+                    list.object(|o| {
+                        write_text(o, piece, None);
+                        write_citations(o, own.into_iter());
+                    });
+                }
+                self.length += text.chars().count() as u64;
+            }
+            Part::Refusal(text) => list.object(|o| write_text(o, text, None)),
+            Part::Reasoning { text, signature, redacted } => {
+                list.object(|o| write_reasoning(o, text, *signature, *redacted));
+            }
+            Part::ToolCall { id, name, arguments, .. } => {
+                list.object(|o| write_call(o, id, name, arguments));
+            }
+            Part::Search(search) => self.searches.write(list, search),
+            // The protocol's answers have no media, and results are the client's to give.
+            Part::Media { .. } | Part::ToolResult { .. } => {}
         }
-        Part::ToolCall { id, name, arguments, .. } => {
-            list.object(|o| write_call(o, id, name, arguments));
-        }
-        // The protocol's answers have no media, and results are the client's to give.
-        Part::Media { .. } | Part::ToolResult { .. } => {}
     }
 }

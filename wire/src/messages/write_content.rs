@@ -15,6 +15,7 @@ pub(super) fn is_said(part: &Part<'_>) -> bool {
         Part::Text { text, .. } | Part::Refusal(text) => !text.is_empty(),
         Part::Reasoning { signature, redacted, .. } => signature.is_some() || redacted.is_some(),
         Part::Media { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => true,
+        Part::Search(_) => false,
     }
 }
 
@@ -37,13 +38,17 @@ pub(super) fn write_part(
             write_text(o, text, None);
             Ok(())
         }
-        Part::Media { detail, name, cache, .. } => {
+        Part::Media { detail, name, cache, about, .. } => {
             if detail.is_some_and(|detail| detail != "auto") {
                 lost.push(format!("{path}.detail"));
             }
             write_media(o, part, path)?;
             if is_document(part) {
                 o.some_text("title", *name);
+                o.some_text("context", about.context);
+                if about.cited {
+                    o.object("citations", |o| o.flag("enabled", true));
+                }
             }
             write_cache(o, *cache);
             Ok(())
@@ -52,7 +57,10 @@ pub(super) fn write_part(
             write_reasoning(o, text, *signature, *redacted);
             Ok(())
         }
-        Part::ToolCall { id, name, arguments, cache, .. } => {
+        Part::ToolCall { id, name, arguments, signature, cache } => {
+            if signature.is_some() {
+                lost.push(format!("{path}.signature"));
+            }
             write_call(o, id, name, arguments);
             write_cache(o, *cache);
             Ok(())
@@ -67,6 +75,7 @@ pub(super) fn write_part(
             write_cache(o, *cache);
             Ok(())
         }
+        Part::Search(_) => Ok(()),
     })
 }
 

@@ -2,7 +2,8 @@
 
 use pointsman_core::Usage;
 
-use super::citation::write_citation;
+use super::citation::{is_citable, write_citation};
+use super::search::Telling;
 use super::usage::write_usage;
 use super::write_answer::{write_finish, write_start};
 use super::write_content::{write_call, write_reasoning};
@@ -13,6 +14,7 @@ use crate::neutral::{Block, Delta, Event, Finish, Stamp};
 #[derive(Debug)]
 pub(crate) struct EventWriter {
     stamp: Stamp,
+    searches: Telling,
     /// The number of the block that is open or comes next.
     index: u64,
     /// Whether the open block is a thought.
@@ -25,7 +27,15 @@ pub(crate) struct EventWriter {
 impl EventWriter {
     /// Usage is part of the protocol, asked for or not.
     pub(crate) fn new(stamp: Stamp, _usage_asked: bool) -> Self {
-        Self { stamp, index: 0, thought: false, finish: None, stop: None, usage: None }
+        Self {
+            stamp,
+            searches: Telling::new(stamp),
+            index: 0,
+            thought: false,
+            finish: None,
+            stop: None,
+            usage: None,
+        }
     }
 
     /// Appends the frames that say `event`. Of several choices the protocol has the first.
@@ -40,6 +50,9 @@ impl EventWriter {
                 frame(out, "content_block_stop", |o| o.whole("index", self.index));
                 self.index += 1;
             }
+            Event::Search { choice: 0, search } => {
+                self.index += self.searches.stream(out, search, self.index);
+            }
             Event::Finish { choice: 0, finish, stop } => {
                 self.finish = Some(*finish);
                 self.stop = stop.map(str::to_owned);
@@ -49,6 +62,8 @@ impl EventWriter {
             Event::Open { .. }
             | Event::Delta { .. }
             | Event::Close { .. }
+            | Event::Search { .. }
+            | Event::Lost(_)
             | Event::Finish { .. } => {}
         }
     }
@@ -69,7 +84,12 @@ impl EventWriter {
     }
 
     fn delta(&self, delta: &Delta<'_>, out: &mut Vec<u8>) {
-        if matches!(delta, Delta::Logprobs(_)) {
+        let said = match delta {
+            Delta::Logprobs(_) => false,
+            Delta::Citation(citation) => is_citable(citation),
+            _ => true,
+        };
+        if !said {
             return;
         }
         frame(out, "content_block_delta", |o| {

@@ -4,11 +4,12 @@
 
 use super::draw::draw;
 use super::model::{Claude, Samples};
+use super::search;
 use super::write_content::{is_said, write_cache, write_part, write_text};
 use super::write_thinking::{Mode, Plan, room};
 use crate::json::{List, Object, object};
 use crate::neutral::{
-    Format, Joined, Part, Request, Role, Tool, ToolChoice, Untranslatable, WriteFor, Written,
+    Format, Joined, Part, Request, Role, Tier, Tool, ToolChoice, Untranslatable, WriteFor, Written,
     joined,
 };
 
@@ -35,8 +36,14 @@ pub(crate) fn write_request(
         o.whole("max_tokens", max_output);
         writer.system(o);
         writer.turns(o)?;
-        writer.tools(o);
+        writer.tools(o)?;
         writer.parameters(o);
+        if let Some(wanted) = request.tier
+            && let Some(word) = tier_word(wanted.tier)
+        {
+            wanted.keep(&mut writer.lost);
+            o.text("service_tier", word);
+        }
         if request.stream {
             o.flag("stream", true);
         }
@@ -65,6 +72,15 @@ pub(crate) fn write_parameters(
     (Written { body, lost: writer.lost }, plan.thinks())
 }
 
+/// Anthropic has no tiers but those that are bought beforehand.
+const fn tier_word(tier: Tier) -> Option<&'static str> {
+    match tier {
+        Tier::Auto => Some("auto"),
+        Tier::Standard => Some("standard_only"),
+        Tier::Flex | Tier::Priority => None,
+    }
+}
+
 /// What the answer would be another without.
 fn refuse(request: &Request<'_>, model: Claude) -> Result<(), Untranslatable> {
     let refuse = |path: &str, why| Err(Untranslatable { path: path.to_owned(), why });
@@ -76,6 +92,9 @@ fn refuse(request: &Request<'_>, model: Claude) -> Result<(), Untranslatable> {
             "logprobs",
             "asks for probabilities, which Anthropic's protocol does not have",
         );
+    }
+    if let Some(search) = request.web_search.as_ref().filter(|_| !model.searches()) {
+        return refuse(&search.path, "asks for a search of the web, which this model has not");
     }
     match request.format {
         Some(Format::Json) => refuse(
@@ -127,7 +146,7 @@ impl<'r, 'a> Writer<'r, 'a> {
     }
 
     fn turns(&mut self, o: &mut Object<'_>) -> Result<(), Untranslatable> {
-        let missed = |part: &Part<'_>| matches!(part, Part::Reasoning { .. });
+        let missed = |part: &Part<'_>| matches!(part, Part::Reasoning { .. } | Part::Search(_));
         let turns = joined(self.request, is_said, missed, &mut self.lost);
         o.list("messages", |list| turns.iter().try_for_each(|turn| self.turn(list, turn)))
     }
@@ -153,17 +172,24 @@ impl<'r, 'a> Writer<'r, 'a> {
         })
     }
 
-    fn tools(&mut self, o: &mut Object<'_>) {
-        if self.request.tools.is_empty() {
+    fn tools(&mut self, o: &mut Object<'_>) -> Result<(), Untranslatable> {
+        let Request { tools, web_search, .. } = self.request;
+        if tools.is_empty() && web_search.is_none() {
             if self.request.tool_choice.is_some() {
                 self.lose("tool_choice");
             }
-            return;
+            return Ok(());
         }
         o.list("tools", |list| {
-            let tools = self.request.tools.iter().enumerate();
+            let tools = tools.iter().enumerate();
             tools.for_each(|(at, tool)| list.object(|o| self.tool(o, tool, at)));
-        });
+            web_search.iter().try_for_each(|tool| search::write_tool(list, tool, &mut self.lost))
+        })?;
+        self.tool_choice(o);
+        Ok(())
+    }
+
+    fn tool_choice(&self, o: &mut Object<'_>) {
         let alone = self.request.parallel_tools.map(|parallel| !parallel);
         let choice = match (self.request.tool_choice, alone) {
             (None, None) => return,
@@ -178,6 +204,10 @@ impl<'r, 'a> Writer<'r, 'a> {
                 ToolChoice::Named(name) => {
                     o.text("type", "tool");
                     o.text("name", name);
+                }
+                ToolChoice::WebSearch => {
+                    o.text("type", "tool");
+                    o.text("name", search::NAME);
                 }
             }
             if let Some(alone) = alone.filter(|_| choice != ToolChoice::None) {

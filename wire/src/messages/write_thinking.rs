@@ -37,7 +37,8 @@ impl Plan {
         }
         let forced = matches!(
             request.tool_choice,
-            Some(ToolChoice::Required | ToolChoice::Named(_)) if !request.tools.is_empty()
+            Some(ToolChoice::Required | ToolChoice::Named(_) | ToolChoice::WebSearch)
+                if !request.tools.is_empty() || request.web_search.is_some()
         );
         if model.thinks_adaptively() {
             let effort = effort_of(asked).and_then(|effort| effort_word(effort, model));

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use pointsman_core::Usage;
 
+use super::loss::Losses;
 use super::part::Part;
 
 /// What a provider answered.
@@ -14,6 +15,8 @@ pub(crate) struct Answer<'a> {
     pub(crate) model: Option<&'a str>,
     pub(crate) choices: Vec<Choice<'a>>,
     pub(crate) usage: Option<Usage>,
+    /// What it holds that only its own protocol has.
+    pub(crate) lost: Losses,
 }
 
 impl Answer<'_> {
@@ -27,6 +30,9 @@ impl Answer<'_> {
                 Part::ToolCall { name, arguments, .. } => {
                     each(name.as_bytes());
                     each(arguments.as_bytes());
+                }
+                Part::Search(search) => {
+                    search.queries.iter().for_each(|query| each(query.as_bytes()));
                 }
                 Part::Media { .. } | Part::ToolResult { .. } => {}
             }

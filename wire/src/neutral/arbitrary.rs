@@ -73,6 +73,7 @@ pub(crate) fn web_citation() -> impl Strategy<Value = Citation<'static>> {
         title,
         cited: Some(cited),
         span: None,
+        place: None,
     })
 }
 
@@ -107,6 +108,7 @@ pub(crate) fn keep(event: &Event<'_>) -> Event<'static> {
                     title: some(citation.title),
                     cited: some(citation.cited),
                     span: citation.span,
+                    place: citation.place,
                 }),
                 Delta::Logprobs(all) => Delta::Logprobs(
                     all.iter()
@@ -119,6 +121,21 @@ pub(crate) fn keep(event: &Event<'_>) -> Event<'static> {
                 ),
             },
         },
+        Event::Search { choice, search } => {
+            let page = |page: &super::Page<'_>| super::Page {
+                url: own(page.url),
+                title: some(page.title),
+            };
+            Event::Search {
+                choice: *choice,
+                search: super::Search {
+                    queries: search.queries.iter().map(|query| own(query)).collect(),
+                    found: search.found.iter().map(page).collect(),
+                    failed: some(search.failed),
+                },
+            }
+        }
+        Event::Lost(loss) => Event::Lost(*loss),
         Event::Close { choice, block } => Event::Close { choice: *choice, block: *block },
         Event::Finish { choice, finish, stop } => {
             Event::Finish { choice: *choice, finish: *finish, stop: some(*stop) }

@@ -7,7 +7,9 @@
 use pointsman_core::Usage;
 
 use super::answer::{Finish, Logprob};
+use super::loss::Loss;
 use super::part::Citation;
+use super::search::Search;
 
 /// Something that comes in a stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +35,13 @@ pub(crate) enum Event<'a> {
         choice: u32,
         block: u32,
     },
+    /// A search that the provider made. Comes between two blocks.
+    Search {
+        choice: u32,
+        search: Search<'a>,
+    },
+    /// Something came that only the provider's protocol has.
+    Lost(Loss),
     Finish {
         choice: u32,
         finish: Finish,

@@ -13,17 +13,25 @@ mod answer;
 #[cfg(test)]
 pub(crate) mod arbitrary;
 mod event;
+mod held;
 mod joined;
+mod loss;
 mod part;
 mod request;
+mod ruler;
+mod search;
 
 pub use answer::Stamp;
 pub(crate) use answer::{Answer, Choice, Finish, Logprob};
 pub(crate) use event::{Block, Delta, Event, Malformed};
+pub(crate) use held::Held;
 pub(crate) use joined::{Joined, joined};
-pub(crate) use part::{Cache, Citation, Media, Part, Source, data_url};
+pub(crate) use loss::{Loss, Losses};
+pub(crate) use part::{About, Cache, Citation, Media, Part, Place, Source, Unit, data_url};
 pub(crate) use request::{
-    Effort, Format, Hint, Request, Role, Sampling, Thinking, Tool, ToolChoice, Turn, WriteFor,
-    Written,
+    Effort, Format, Hint, Request, Role, Sampling, Thinking, Tier, Tool, ToolChoice, Turn, Wanted,
+    WriteFor, Written,
 };
 pub use request::{Refused, Untranslatable};
+pub(crate) use ruler::Ruler;
+pub(crate) use search::{Location, Page, Search, WebSearch, is_ours};

@@ -1,5 +1,7 @@
 //! A piece of a turn or of an answer.
 
+use super::search::Search;
+
 /// A piece of content.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Part<'a> {
@@ -18,6 +20,7 @@ pub(crate) enum Part<'a> {
         /// How closely an image is to be looked at: `low`, `high`, `auto`.
         detail: Option<&'a str>,
         cache: Option<Cache<'a>>,
+        about: About<'a>,
     },
     /// What the model thought before it spoke.
     Reasoning {
@@ -29,6 +32,9 @@ pub(crate) enum Part<'a> {
     },
     /// Why the model will not answer, in its words.
     Refusal(&'a str),
+    /// A search that the provider made. In a request it is a step of a former answer, and says no more
+    /// than that: only who made it can read what it found, and the text that rests on it stays.
+    Search(Search<'a>),
     ToolCall {
         id: &'a str,
         name: &'a str,
@@ -47,6 +53,14 @@ pub(crate) enum Part<'a> {
         failed: bool,
         cache: Option<Cache<'a>>,
     },
+}
+
+/// What is said of a document besides what it holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct About<'a> {
+    pub(crate) context: Option<&'a str>,
+    /// Whether the answer is to cite it.
+    pub(crate) cited: bool,
 }
 
 /// What kind of media it is.
@@ -83,10 +97,35 @@ pub(crate) struct Cache<'a> {
 pub(crate) struct Citation<'a> {
     pub(crate) url: Option<&'a str>,
     pub(crate) title: Option<&'a str>,
-    /// The words that are cited.
+    /// The words of the source.
     pub(crate) cited: Option<&'a str>,
-    /// Where in the text it belongs, in characters, where that is said.
+    /// What of the answer rests on it, in characters of all text of its choice, where that is said;
+    /// else it is the text that it stands with.
     pub(crate) span: Option<(u64, u64)>,
+    /// Where in what the client sent itself the source is.
+    pub(crate) place: Option<Place>,
+}
+
+/// A place in one of the client's own documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) unit: Unit,
+    /// Which document, or search result, of the request.
+    pub(crate) document: u64,
+    pub(crate) start: u64,
+    /// Behind the end.
+    pub(crate) end: u64,
+}
+
+/// What the places of a document are counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Character,
+    Page,
+    /// Pieces that the client cut it into.
+    Block,
+    /// The same, of a search result.
+    SearchResult,
 }
 
 impl<'a> Source<'a> {

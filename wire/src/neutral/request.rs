@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::part::{Cache, Part};
+use super::search::WebSearch;
 use crate::fault::RequestFault;
 
 /// The whole request. The model's name is not in it: that is the target's.
@@ -13,6 +14,7 @@ pub(crate) struct Request<'a> {
     /// As it was written: a protocol whose turns must alternate joins neighbours.
     pub(crate) turns: Vec<Turn<'a>>,
     pub(crate) tools: Vec<Tool<'a>>,
+    pub(crate) web_search: Option<WebSearch<'a>>,
     pub(crate) tool_choice: Option<ToolChoice<'a>>,
     /// Whether several tools may be called at once.
     pub(crate) parallel_tools: Option<bool>,
@@ -29,11 +31,40 @@ pub(crate) struct Request<'a> {
     pub(crate) logprobs: Option<u64>,
     /// Whom it is for.
     pub(crate) user: Option<&'a str>,
+    pub(crate) tier: Option<Wanted>,
     pub(crate) stream: bool,
     /// Paths of members that have no place here and without which the answer is the same in kind.
     pub(crate) lost: Vec<String>,
     /// Hints that OpenAI's protocols share and no other knows. Each is named in `lost` too.
     pub(crate) openai: Vec<Hint<'a>>,
+}
+
+/// How fast and how dear it is to be served. Its path is in [`Request::lost`] until a writer
+/// [keeps](Wanted::keep) it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) tier: Tier,
+    /// Where it stands in the client's request.
+    pub(crate) path: &'static str,
+}
+
+/// A class of service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tier {
+    /// As the provider likes.
+    Auto,
+    Standard,
+    /// Slower, and cheaper.
+    Flex,
+    /// Faster, and dearer.
+    Priority,
+}
+
+impl Wanted {
+    /// It is said in the target's protocol.
+    pub(crate) fn keep(self, lost: &mut Vec<String>) {
+        lost.retain(|path| path != self.path);
+    }
 }
 
 /// A member that only OpenAI's protocols have.
@@ -86,6 +117,8 @@ pub(crate) enum ToolChoice<'a> {
     Required,
     /// This one must be.
     Named(&'a str),
+    /// The web must be searched.
+    WebSearch,
 }
 
 /// What the answer's text must look like.
@@ -171,6 +204,8 @@ pub(crate) struct WriteFor<'t> {
     /// Whether it is OpenAI's or Azure's own service, and not one that is like it: the names of
     /// members are the newest ones, and the limits OpenAI's.
     pub(crate) openai: bool,
+    /// Whether it is known to search the web.
+    pub(crate) web_search: bool,
 }
 
 /// What the target's protocol cannot hold.

@@ -2,7 +2,8 @@
 
 use crate::dialect::Dialect;
 use crate::json::Tree;
-use crate::neutral::{Event, Malformed, Stamp};
+use crate::losses;
+use crate::neutral::{Block, Delta, Event, Loss, Losses, Malformed, Stamp};
 use crate::sse::Event as Framed;
 use crate::{chat, converse, generate, messages, responses};
 
@@ -10,7 +11,11 @@ use crate::{chat, converse, generate, messages, responses};
 #[derive(Debug)]
 pub(crate) struct Translator {
     reader: Reader,
+    client: Dialect,
     writer: Writer,
+    /// Whether the proofs of thoughts go on.
+    proven: bool,
+    lost: Losses,
     tree: Tree,
 }
 
@@ -32,8 +37,22 @@ enum Writer {
     Nobody,
 }
 
+impl super::Relay {
+    /// Kinds of things in the stream that the client's protocol could not hold so far, such as
+    /// `answer.citations`.
+    pub fn lost(&self) -> impl Iterator<Item = &'static str> {
+        self.reading.translator.as_ref().map(|one| one.lost()).unwrap_or_default().names()
+    }
+}
+
 impl Translator {
-    pub(crate) fn new(provider: Dialect, client: Dialect, stamp: Stamp, usage_asked: bool) -> Self {
+    pub(crate) fn new(
+        provider: Dialect,
+        client: Dialect,
+        stamp: Stamp,
+        usage_asked: bool,
+        proven: bool,
+    ) -> Self {
         let reader = match provider {
             Dialect::Chat => Reader::Chat(chat::EventReader::default()),
             Dialect::Messages => Reader::Messages(messages::EventReader::default()),
@@ -50,7 +69,8 @@ impl Translator {
             Dialect::Generate => Writer::Generate(generate::EventWriter::new(stamp, usage_asked)),
             _ => Writer::Nobody,
         };
-        Self { reader, writer, tree: Tree::default() }
+        let lost = Losses::default();
+        Self { reader, client, writer, proven, lost, tree: Tree::default() }
     }
 
     /// Takes an event as it is framed; `false` if it is none of its protocol.
@@ -65,11 +85,17 @@ impl Translator {
         })
     }
 
+    /// What of the stream the client's protocol could not hold so far.
+    pub(crate) const fn lost(&self) -> Losses {
+        self.lost
+    }
+
     /// Takes one event of the provider and appends what the client is to see of it.
     fn read(&mut self, name: &[u8], data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
-        let Self { reader, writer, tree } = self;
+        let Self { reader, client, writer, proven, lost, tree } = self;
         let data = tree.parse(data).map_err(|_| Malformed)?;
-        let mut each = |event: &Event<'_>| writer.write(event, out);
+        let mut hearer = Hearer { client: *client, proven: *proven, writer, lost, out };
+        let mut each = |event: &Event<'_>| hearer.hear(event);
         match reader {
             Reader::Chat(reader) => reader.read(name, data, &mut each),
             Reader::Messages(reader) => reader.read(name, data, &mut each),
@@ -81,14 +107,47 @@ impl Translator {
 
     /// The provider's stream is over.
     pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
-        let Self { reader, writer, .. } = self;
-        let mut each = |event: &Event<'_>| writer.write(event, out);
+        let Self { reader, client, writer, proven, lost, .. } = self;
+        let mut hearer = Hearer { client: *client, proven: *proven, writer, lost, out };
+        let mut each = |event: &Event<'_>| hearer.hear(event);
         match reader {
             Reader::Chat(reader) => reader.end(&mut each),
             Reader::Messages(reader) => reader.end(&mut each),
             Reader::Generate(reader) => reader.end(&mut each),
             Reader::Converse(reader) => reader.end(&mut each),
             Reader::Nobody => {}
+        }
+    }
+}
+
+/// Takes the events of a stream.
+struct Hearer<'h> {
+    client: Dialect,
+    proven: bool,
+    writer: &'h mut Writer,
+    lost: &'h mut Losses,
+    out: &'h mut Vec<u8>,
+}
+
+impl Hearer<'_> {
+    fn hear(&mut self, event: &Event<'_>) {
+        if !self.proven {
+            match *event {
+                Event::Delta { delta: Delta::Signature(_), .. } => {
+                    return self.lost.add(Loss::Signature);
+                }
+                Event::Open { choice, block, kind: Block::Reasoning { redacted: Some(_) } } => {
+                    self.lost.add(Loss::RedactedThinking);
+                    let kind = Block::Reasoning { redacted: None };
+                    return self.writer.write(&Event::Open { choice, block, kind }, self.out);
+                }
+                _ => {}
+            }
+        }
+        losses::of_event(self.client, event, self.lost);
+        self.writer.write(event, self.out);
+        if let Writer::Responses(writer) = self.writer {
+            self.lost.add_if(writer.lost_a_place(), Loss::CitedPlace);
         }
     }
 }

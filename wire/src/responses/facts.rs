@@ -2,11 +2,13 @@
 
 use pointsman_core::Request;
 
-use crate::asked::{Asked, label, read_model};
+use super::search::{is_foreign, is_search};
+use crate::asked::{Asked, Foreign, label, read_model};
 use crate::fault::{Flaw, RequestFault, wrong};
 use crate::json::{Kind, Skimmer};
 use crate::routing::Routing;
-use crate::skimmed::{flag, list, object, whole_number};
+use crate::skimmed::{flag, kind_of, list, object, whole_number};
+use crate::splice::Cutter;
 use crate::tokens::{Estimate, estimate_tokens};
 
 /// Tokens the provider adds around each item.
@@ -87,22 +89,30 @@ impl TopLevel {
             }
             Kind::Array => {
                 json.enter()?;
-                let mut at = 0;
+                let (mut at, mut cut) = (0, Cutter::default());
                 while json.next_element()? {
                     self.text.add_tokens(ITEM_TOKENS);
-                    self.item(json, &format!("input[{at}]"))?;
+                    let (start, path) = (json.position(), format!("input[{at}]"));
+                    let foreign = self.item(json, &path)?;
+                    let Foreign { edits, paths } = &mut self.asked.foreign;
+                    paths.extend(foreign.then_some(path));
+                    cut.next(start..json.offset(), foreign, edits);
                     at += 1;
                 }
+                cut.end(&mut self.asked.foreign.edits);
             }
             _ => return wrong("input", "a string or a list of items"),
         }
         Ok(())
     }
 
-    fn item(&mut self, json: &mut Skimmer<'_>, path: &str) -> Result<(), Flaw> {
+    /// Whether it is a thought or a search that another provider made, as we told it to the client:
+    /// OpenAI looks for it among what it keeps, and refuses the request.
+    fn item(&mut self, json: &mut Skimmer<'_>, path: &str) -> Result<bool, Flaw> {
         if json.kind()? != Kind::Object {
             return wrong(path, "an object");
         }
+        let mut foreign = false;
         json.enter()?;
         while let Some(key) = json.next_member()? {
             match (&*key.decode(), json.kind()?) {
@@ -112,13 +122,14 @@ impl TopLevel {
                         self.part(json, path)?;
                     }
                 }
+                ("id", Kind::String) => foreign = is_foreign(&json.string()?.decode()),
                 ("type" | "role" | "id" | "call_id" | "status" | "encrypted_content", _) => {
                     json.skip()?;
                 }
                 _ => _ = json.walk(&mut |text| self.text.add_string(text))?,
             }
         }
-        Ok(())
+        Ok(foreign)
     }
 
     fn part(&mut self, json: &mut Skimmer<'_>, path: &str) -> Result<(), Flaw> {
@@ -163,11 +174,11 @@ impl TopLevel {
         let mut some = false;
         while json.next_element()? {
             some = true;
-            let search = &mut needs.web_search;
-            json.walk(&mut |text| *search |= text.decode().starts_with("web_search"))?;
+            let search = kind_of(json)?.is_some_and(|kind| is_search(&kind));
+            needs.web_search |= search;
+            needs.tools |= !search;
         }
         if some {
-            needs.tools = true;
             self.define(json.slice(start..json.offset()));
         }
         Ok(())

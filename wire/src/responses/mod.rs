@@ -7,6 +7,7 @@ mod read_content;
 mod read_input;
 mod read_request;
 mod read_tools;
+mod search;
 #[cfg(test)]
 mod tests;
 mod usage;

@@ -3,7 +3,7 @@
 use crate::chat::{read_audio, read_cache};
 use crate::fault::RequestFault;
 use crate::json::{Fields, Json};
-use crate::neutral::{Media, Part, Refused, Source, Untranslatable};
+use crate::neutral::{About, Media, Part, Refused, Source, Untranslatable};
 
 /// Reads a message's content: nothing, a text, or a list of parts.
 pub(super) fn read_content<'a>(
@@ -49,12 +49,28 @@ fn read_part<'a>(mut part: Fields<'a>, lost: &mut Vec<String>) -> Result<Part<'a
         "input_image" => {
             let (source, mime) = read_image(&mut part)?;
             let detail = part.text("detail")?;
-            Part::Media { media: Media::Image, source, mime, name: None, detail, cache }
+            Part::Media {
+                media: Media::Image,
+                source,
+                mime,
+                name: None,
+                detail,
+                cache,
+                about: About::default(),
+            }
         }
         "input_file" => {
             let (source, mime) = read_file(&mut part)?;
             let (name, detail) = (part.text("filename")?, part.text("detail")?);
-            Part::Media { media: Media::File, source, mime, name, detail, cache }
+            Part::Media {
+                media: Media::File,
+                source,
+                mime,
+                name,
+                detail,
+                cache,
+                about: About::default(),
+            }
         }
         "input_audio" => {
             let Some(audio) = part.fields("input_audio")? else {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::read_content::{read_content, read_output};
+use super::search::is_step;
 use crate::chat::is_arguments;
 use crate::fault::RequestFault;
 use crate::json::{Fields, Json};
@@ -29,7 +30,12 @@ pub(super) fn read_input<'a>(
     };
     let mut names = Names::new();
     for (place, json) in items.iter().enumerate() {
-        let mut item = Fields::of(json, format!("input[{place}]"))?;
+        let path = format!("input[{place}]");
+        if is_step(json) {
+            request.lost.push(path);
+            continue;
+        }
+        let mut item = Fields::of(json, path)?;
         read_item(&mut item, request, &mut names)?;
         // What the API adds to items that it has given out.
         item.take("id");

@@ -2,7 +2,7 @@
 
 use super::read_input::read_input;
 use super::read_tools::read_tools;
-use crate::chat::{EFFORTS, read_effort};
+use crate::chat::{EFFORTS, find_tier, read_effort};
 use crate::fault::RequestFault;
 use crate::json::{Fields, Json};
 use crate::neutral::{Format, Hint, Part, Refused, Request, Thinking, Untranslatable};
@@ -32,6 +32,8 @@ const SAFETY: &str = "safety_identifier";
 
 /// What asks for probabilities, among the things to include.
 const LOGPROBS: &str = "message.output_text.logprobs";
+/// What asks for the pages that a search found.
+const SOURCES: &str = "web_search_call.action.sources";
 
 /// Reads the whole body.
 ///
@@ -48,6 +50,10 @@ pub(crate) fn read_request<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
     request.system.extend(top.text("instructions")?.map(Part::text));
     read_input(&mut top, &mut request)?;
     read_tools(&mut top, &mut request)?;
+    // The only tool of the provider's own that others have too.
+    if let Some(search) = &mut request.web_search {
+        search.max_uses = top.whole("max_tool_calls")?;
+    }
     read_text(&mut top, &mut request)?;
     request.sampling.temperature = top.number("temperature")?;
     request.sampling.top_p = top.number("top_p")?;
@@ -63,6 +69,7 @@ pub(crate) fn read_request<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
     for name in HINTS {
         read_hint(&mut top, name, name, name, &mut request);
     }
+    find_tier(&mut request);
     top.report_rest(&mut request.lost);
     Ok(request)
 }
@@ -145,10 +152,11 @@ fn read_logprobs(
     let others = top.whole("top_logprobs")?;
     let mut asked = others.is_some_and(|others| others > 0);
     for (place, item) in top.list("include")?.unwrap_or_default().iter().enumerate() {
-        if item.text() == Some(LOGPROBS) {
-            asked = true;
-        } else {
-            lost.push(format!("include[{place}]"));
+        match item.text() {
+            Some(LOGPROBS) => asked = true,
+            // They are in every answer that is translated.
+            Some(SOURCES) => {}
+            _ => lost.push(format!("include[{place}]")),
         }
     }
     Ok(asked.then_some(others.unwrap_or(0)))

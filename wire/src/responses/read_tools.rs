@@ -1,5 +1,6 @@
 //! The tools of a responses request, and which of them are to be called.
 
+use super::search::{self, is_search};
 use crate::chat::read_mode;
 use crate::fault::RequestFault;
 use crate::json::{Fields, Json};
@@ -14,8 +15,14 @@ pub(super) fn read_tools<'a>(
     request: &mut Request<'a>,
 ) -> Result<(), Refused> {
     for (place, json) in top.list("tools")?.unwrap_or_default().iter().enumerate() {
-        let tool = read_tool(Fields::of(json, format!("tools[{place}]"))?, &mut request.lost)?;
-        request.tools.push(tool);
+        let path = format!("tools[{place}]");
+        let mut tool = Fields::of(json, path.clone())?;
+        if json.get("type").and_then(Json::text).is_some_and(is_search) {
+            tool.take("type");
+            request.web_search = Some(search::read_tool(tool, path, &mut request.lost)?);
+        } else {
+            request.tools.push(read_tool(tool, &mut request.lost)?);
+        }
     }
     request.parallel_tools = top.flag("parallel_tool_calls")?;
     if let Some(choice) = top.take("tool_choice") {
@@ -52,8 +59,11 @@ fn read_choice<'a>(choice: Json<'a>, request: &mut Request<'a>) -> Result<(), Re
         return Ok(());
     }
     let mut fields = Fields::of(choice, "tool_choice")?;
-    if fields.text("type")? == Some("allowed_tools") {
+    let kind = fields.text("type")?;
+    if kind == Some("allowed_tools") {
         read_allowed(&mut fields, request)?;
+    } else if kind.is_some_and(is_search) && request.web_search.is_some() {
+        request.tool_choice = Some(ToolChoice::WebSearch);
     } else {
         check_kind(&mut fields)?;
         request.tool_choice = Some(ToolChoice::Named(fields.need_text("name")?));
@@ -75,5 +85,7 @@ fn read_allowed<'a>(
     let is_allowed =
         |name| tools.iter().any(|tool| tool.get("name").and_then(Json::text) == Some(name));
     request.tools.retain(|tool| is_allowed(tool.name));
+    let searches = |tool: Json<'_>| tool.get("type").and_then(Json::text).is_some_and(is_search);
+    request.web_search = request.web_search.take().filter(|_| tools.iter().any(searches));
     Ok(())
 }

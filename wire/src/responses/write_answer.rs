@@ -1,7 +1,8 @@
 //! A response written from the neutral model.
 
+use super::search::{status, write_search};
 use super::write_items::{
-    Call, Kind, Status, item_id, write_call, write_citation, write_logprobs, write_message,
+    Call, Kind, Status, item_id, place, write_call, write_citation, write_logprobs, write_message,
     write_reasoning, write_refusal, write_text,
 };
 use super::write_response::{End, Response, write_response};
@@ -31,7 +32,7 @@ pub(crate) fn write_answer(answer: &Answer<'_>, stamp: Stamp) -> Vec<u8> {
 
 /// The items, set apart by commas.
 fn write_output(choice: &Choice<'_>, stamp: Stamp, end: End) -> String {
-    let mut output = Output { stamp, items: Vec::new(), content: Vec::new(), calls: 0 };
+    let mut output = Output { stamp, items: Vec::new(), content: Vec::new(), calls: 0, length: 0 };
     let mut logprobs = choice.logprobs.as_slice();
     for part in &choice.parts {
         match part {
@@ -44,6 +45,9 @@ fn write_output(choice: &Choice<'_>, stamp: Stamp, end: End) -> String {
                 output.item(Kind::Reasoning, |o, id| write_reasoning(o, id, Some(text)));
             }
             Part::ToolCall { id, name, arguments, .. } => output.call(id, name, arguments),
+            Part::Search(search) => output.item(Kind::Search, |o, id| {
+                write_search(o, id, search, status(search));
+            }),
             // Only its own protocol can read it; the rest no model says.
             Part::Reasoning { .. } | Part::Media { .. } | Part::ToolResult { .. } => {}
         }
@@ -62,6 +66,8 @@ struct Output {
     /// The parts of the message that is not ended yet.
     content: Vec<String>,
     calls: u64,
+    /// How much text there was, in characters.
+    length: u64,
 }
 
 impl Output {
@@ -69,9 +75,11 @@ impl Output {
         let length = text.chars().count() as u64;
         let cited = citations.iter().filter_map(|citation| {
             let url = citation.url?;
-            Some(to_text(|o| write_citation(o, citation, url, length)))
+            let place = place(citation, self.length, length).unwrap_or((0, length));
+            Some(to_text(|o| write_citation(o, citation, url, place)))
         });
         let annotations = cited.collect::<Vec<_>>().join(",");
+        self.length += length;
         let logprobs = logprobs_text(logprobs);
         self.content.push(to_text(|o| write_text(o, text, &annotations, &logprobs)));
     }

@@ -6,14 +6,15 @@
 
 use pointsman_core::Usage;
 
+use super::search::{status, write_search};
 use super::write_answer::{logprobs_text, to_text};
 use super::write_items::{
-    Call, Kind, Status, item_id, write_call, write_citation, write_message, write_reasoning,
+    Call, Kind, Status, item_id, place, write_call, write_citation, write_message, write_reasoning,
     write_refusal, write_summary, write_text,
 };
 use super::write_response::{End, Response, write_response};
 use crate::json::{Object, object};
-use crate::neutral::{Block, Citation, Delta, Event, Finish, Logprob, Stamp};
+use crate::neutral::{Block, Citation, Delta, Event, Finish, Logprob, Search, Stamp};
 
 /// Writes one stream.
 #[derive(Debug)]
@@ -27,6 +28,10 @@ pub(crate) struct EventWriter {
     calls: u64,
     message: Option<Message>,
     open: Open,
+    /// How much text there was before the open block, in characters.
+    length: u64,
+    /// A citation was of a text that had gone out: it is told of as one of all the text after it.
+    misplaced: bool,
     refused: bool,
     finish: Finish,
     usage: Option<Usage>,
@@ -74,6 +79,8 @@ impl EventWriter {
             calls: 0,
             message: None,
             open: Open::Nothing,
+            length: 0,
+            misplaced: false,
             refused: false,
             finish: Finish::Complete,
             usage: None,
@@ -91,6 +98,7 @@ impl EventWriter {
             Event::Open { choice: 0, kind, .. } => self.begin(kind, out),
             Event::Delta { choice: 0, delta, .. } => self.grow(delta, out),
             Event::Close { choice: 0, .. } => self.close(out),
+            Event::Search { choice: 0, search } => self.search(search, out),
             Event::Finish { choice: 0, finish, .. } => {
                 self.finish = *finish;
                 self.end_message(out);
@@ -107,8 +115,15 @@ impl EventWriter {
             Event::Open { .. }
             | Event::Delta { .. }
             | Event::Close { .. }
+            | Event::Search { .. }
+            | Event::Lost(_)
             | Event::Finish { .. } => {}
         }
+    }
+
+    /// Whether the place of a citation was lost.
+    pub(crate) const fn lost_a_place(&self) -> bool {
+        self.misplaced
     }
 
     fn end(&self) -> End {
@@ -213,13 +228,31 @@ impl EventWriter {
         });
     }
 
+    /// A search is an item of its own, which is told of when it is over.
+    fn search(&mut self, search: &Search<'_>, out: &mut Vec<u8>) {
+        self.end_message(out);
+        let id = self.next_id(Kind::Search);
+        let begun = to_text(|o| write_search(o, &id, search, "in_progress"));
+        self.item("response.output_item.added", &begun, out);
+        for name in ["in_progress", "searching", "completed"] {
+            self.event(&format!("response.web_search_call.{name}"), out, |o, place| {
+                o.text("item_id", &id);
+                o.whole("output_index", place);
+            });
+        }
+        self.end_item(to_text(|o| write_search(o, &id, search, status(search))), out);
+    }
+
     fn cite(&mut self, citation: &Citation<'_>, out: &mut Vec<u8>) {
         let (Open::Text { text, annotations, .. }, Some(url)) = (&mut self.open, citation.url)
         else {
             return;
         };
         let length = text.chars().count() as u64;
-        let json = to_text(|o| write_citation(o, citation, url, length));
+        let found = place(citation, self.length, length);
+        self.misplaced |= found.is_none();
+        let place = found.unwrap_or((0, length));
+        let json = to_text(|o| write_citation(o, citation, url, place));
         let number = annotations.len() as u64;
         annotations.push(json.clone());
         self.part("response.output_text.annotation.added", out, |o| {
@@ -243,6 +276,7 @@ impl EventWriter {
         match core::mem::replace(&mut self.open, Open::Nothing) {
             Open::Nothing | Open::Reasoning { id: None, .. } => {}
             Open::Text { text, annotations, logprobs } => {
+                self.length += text.chars().count() as u64;
                 let logprobs = logprobs.join(",");
                 self.part("response.output_text.done", out, |o| {
                     o.text("text", &text);

@@ -9,6 +9,7 @@ pub(super) enum Kind {
     Message,
     Reasoning,
     Call,
+    Search,
 }
 
 /// The id of item number `number` of an answer.
@@ -17,6 +18,7 @@ pub(super) fn item_id(kind: Kind, stamp: Stamp, number: u64) -> String {
         Kind::Message => "msg",
         Kind::Reasoning => "rs",
         Kind::Call => "fc",
+        Kind::Search => "ws",
     };
     format!("{prefix}_{:016x}_{number}", stamp.nonce)
 }
@@ -95,15 +97,26 @@ pub(super) fn write_refusal(o: &mut Object<'_>, text: &str) {
     o.text("refusal", text);
 }
 
-/// What has a URL. One that does not say where it belongs belongs to the whole text, of `length`
-/// characters.
-pub(super) fn write_citation(o: &mut Object<'_>, citation: &Citation<'_>, url: &str, length: u64) {
-    let (start, end) = citation.span.unwrap_or((0, length));
+/// What has a URL, and the part of its text that rests on it.
+pub(super) fn write_citation(
+    o: &mut Object<'_>,
+    citation: &Citation<'_>,
+    url: &str,
+    (start, end): (u64, u64),
+) {
     o.text("type", "url_citation");
     o.whole("start_index", start);
     o.whole("end_index", end);
     o.text("url", url);
     o.text("title", citation.title.unwrap_or(url));
+}
+
+/// The part of a text of `length` characters that rests on a citation; the text begins at `start` among
+/// all text of its choice. All of it where that is not said, `None` if it is a part of another text.
+pub(super) fn place(citation: &Citation<'_>, start: u64, length: u64) -> Option<(u64, u64)> {
+    let Some((from, to)) = citation.span else { return Some((0, length)) };
+    let inside = |place: u64| place.checked_sub(start).filter(|place| *place <= length);
+    inside(from).zip(inside(to))
 }
 
 pub(super) fn write_logprobs(list: &mut List<'_>, logprobs: &[Logprob<'_>]) {

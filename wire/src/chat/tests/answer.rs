@@ -34,7 +34,8 @@ fn everything_an_answer_says_is_read() {
             {"token":"a","logprob":-3}]}],"refusal":null},"finish_reason":"tool_calls"}],
         "usage":{"prompt_tokens":9,"completion_tokens":5,
             "completion_tokens_details":{"reasoning_tokens":2}}}"#;
-    let citation = Citation { url: Some("u"), title: Some("t"), cited: None, span: Some((0, 5)) };
+    let span = Some((0, 5));
+    let citation = Citation { url: Some("u"), title: Some("t"), span, ..Citation::default() };
     let call =
         |id, name, arguments| Part::ToolCall { id, name, arguments, signature: None, cache: None };
     let first = Choice {
@@ -59,6 +60,7 @@ fn everything_an_answer_says_is_read() {
         model: Some("gpt"),
         choices: vec![first, second],
         usage: Some(usage),
+        ..Answer::default()
     };
     with(body, |answer| assert_eq!(answer, Some(expected)));
 }
@@ -107,7 +109,7 @@ fn thoughts_are_read_from_parts_too() {
 fn an_answer_is_written() {
     let cited = |text, url| Part::Text {
         text,
-        citations: vec![Citation { url, title: Some("t"), cited: Some("w"), span: None }],
+        citations: vec![Citation { url, title: Some("t"), ..Citation::default() }],
         cache: None,
     };
     let parts = vec![
@@ -119,8 +121,13 @@ fn an_answer_is_written() {
     ];
     let choice = Choice { parts, finish: Some(Finish::ToolCalls), stop: None, logprobs: vec![] };
     let usage = Usage { input: 9, cached_input: 4, output: 5, reasoning: 2, ..Usage::default() };
-    let answer =
-        Answer { id: Some("msg"), model: Some("m"), choices: vec![choice], usage: Some(usage) };
+    let answer = Answer {
+        id: Some("msg"),
+        model: Some("m"),
+        choices: vec![choice],
+        usage: Some(usage),
+        ..Answer::default()
+    };
     let expected = r#"{"id":"chatcmpl-00000000000000ab","object":"chat.completion","created":1700000000,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"é1two","refusal":null,"reasoning_content":"hm","annotations":[{"type":"url_citation","url_citation":{"start_index":2,"end_index":5,"url":"u","title":"t"}}],"tool_calls":[{"id":"call_00000000000000ab_0","type":"function","function":{"name":"f","arguments":"{}"}}]},"logprobs":null,"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":9,"completion_tokens":5,"total_tokens":14,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":2}}}"#;
     assert_eq!(write(&answer), expected);
 }
@@ -142,7 +149,7 @@ fn what_is_written_is_read_back() {
     let logprobs =
         vec![Logprob { token: "é\"", logprob: "-1.5e-3", others: vec![("a", "-9999.0")] }];
     let span = Some((0, 1));
-    let citation = Citation { url: Some("u"), title: Some("t"), cited: None, span };
+    let citation = Citation { url: Some("u"), title: Some("t"), span, ..Citation::default() };
     let choices = [
         (vec![Part::Text { text: "a", citations: vec![citation], cache: None }], Finish::Complete),
         (vec![Part::text("\u{1}\n😀")], Finish::Length),
@@ -166,6 +173,7 @@ fn what_is_written_is_read_back() {
             output: 3,
             ..Usage::default()
         }),
+        ..Answer::default()
     };
     with(&write(&answer), |read| assert_eq!(read, Some(answer.clone())));
 }

@@ -199,7 +199,7 @@ fn told(stream: &str) -> Vec<String> {
 
 #[test]
 fn chunks_are_written() {
-    let citation = Citation { url: Some("u"), title: None, cited: None, span: None };
+    let citation = Citation { url: Some("u"), ..Citation::default() };
     let events = [
         START,
         open(0, 0, Block::Reasoning { redacted: None }),

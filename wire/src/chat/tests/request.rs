@@ -1,11 +1,12 @@
 use super::super::{read_request, write_request};
 use crate::json::Tree;
 use crate::neutral::{
-    Cache, Effort, Format, Media, Part, Refused, Request, Role, Sampling, Source, Thinking,
+    About, Cache, Effort, Format, Media, Part, Refused, Request, Role, Sampling, Source, Thinking,
     ToolChoice, Turn, WriteFor, Written,
 };
 
-const TARGET: WriteFor<'_> = WriteFor { model: "m", max_output_default: None, openai: true };
+const TARGET: WriteFor<'_> =
+    WriteFor { model: "m", max_output_default: None, openai: true, web_search: false };
 
 pub(super) fn write(request: &Request<'_>) -> (String, Vec<String>) {
     let Written { body, lost } = write_request(request, &TARGET).unwrap();
@@ -60,6 +61,7 @@ fn messages_become_system_and_turns() {
             name,
             detail,
             cache: None,
+            about: About::default(),
         };
         let ann = &request.turns[0];
         assert_eq!((ann.role, ann.name), (Role::User, Some("ann")));
@@ -209,7 +211,6 @@ fn what_no_other_protocol_can_say_is_refused_by_name() {
     let message = |message: &str| format!(r#"{{"messages":[{message}]}}"#);
     for (body, path) in [
         (said(r#""functions":[]"#), "functions"),
-        (said(r#""web_search_options":{}"#), "web_search_options"),
         (said(r#""modalities":["text","audio"]"#), "modalities"),
         (said(&format!(r#""tools":[{custom}]"#)), "tools[0].type"),
         (said(&format!(r#""tool_choice":{custom}"#)), "tool_choice.type"),
@@ -264,6 +265,7 @@ fn media_in_results_are_shown_by_the_user_when_all_results_are_told() {
         name: None,
         detail: None,
         cache: None,
+        about: About::default(),
     };
     let result =
         |id, content| Part::ToolResult { id, name: None, content, failed: true, cache: None };
@@ -314,7 +316,15 @@ fn media_without_a_place_are_refused() {
         (Media::File, Source::Uploaded("f"), None),
         (Media::Image, Source::Uploaded("f"), None),
     ] {
-        let part = Part::Media { media, source, mime, name: None, detail: None, cache: None };
+        let part = Part::Media {
+            media,
+            source,
+            mime,
+            name: None,
+            detail: None,
+            cache: None,
+            about: About::default(),
+        };
         let turns = vec![Turn { role: Role::User, parts: vec![part], name: None }];
         let request = Request { turns, ..Request::default() };
         assert!(write_request(&request, &TARGET).is_err(), "{media:?} {source:?}");

@@ -6,7 +6,8 @@ use super::super::read_request;
 use super::request::{said, with, write};
 use crate::json::Tree;
 use crate::neutral::{
-    Effort, Format, Media, Part, Request, Role, Sampling, Source, Thinking, Tool, ToolChoice, Turn,
+    About, Effort, Format, Media, Part, Request, Role, Sampling, Source, Thinking, Tool,
+    ToolChoice, Turn,
 };
 
 /// Texts that a careless writer or reader would stumble over.
@@ -36,6 +37,7 @@ fn media() -> impl Strategy<Value = Part<'static>> {
         name,
         detail,
         cache: None,
+        about: About::default(),
     })
 }
 
@@ -131,7 +133,7 @@ prop_compose! {
         let parallel_tools = parallel.filter(|_| !tools.is_empty());
         Request {
             system, turns, tools, tool_choice, parallel_tools, format, sampling, max_output, stop,
-            choices, thinking, logprobs, user, stream, lost: vec![], openai: vec![],
+            choices, thinking, logprobs, user, stream, ..Request::default()
         }
     }
 }

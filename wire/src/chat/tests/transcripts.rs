@@ -15,7 +15,8 @@ fn a_request() {
     let body = read("chat/agent.request.json");
     let mut tree = Tree::default();
     let json = tree.parse(&body).unwrap();
-    let target = WriteFor { model: "gpt-5", max_output_default: None, openai: true };
+    let target =
+        WriteFor { model: "gpt-5", max_output_default: None, openai: true, web_search: false };
     let written = write_request(&read_request(json).unwrap(), &target).unwrap();
     let mut found = pretty(&written.body);
     written.lost.iter().for_each(|path| found.extend(format!("lost: {path}\n").bytes()));

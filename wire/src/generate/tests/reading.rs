@@ -60,7 +60,7 @@ fn faults_are_told_with_their_place() {
 fn what_only_gemini_has_cannot_be_said_elsewhere() {
     for (members, path) in [
         (r#""cachedContent":"cachedContents/1""#, "cachedContent"),
-        (r#""tools":[{"googleSearch":{}}]"#, "tools[0].googleSearch"),
+        (r#""tools":[{"urlContext":{}}]"#, "tools[0].urlContext"),
         (r#""tools":[{"code_execution":{}}]"#, "tools[0].code_execution"),
         (
             r#""generationConfig":{"responseModalities":["TEXT","IMAGE"]}"#,

@@ -7,13 +7,17 @@ use crate::generate::{read_answer, read_request, write_answer, write_request};
 use crate::json::Tree;
 use crate::neutral::arbitrary::{name, object, share, text, tool, web_citation};
 use crate::neutral::{
-    Answer, Choice, Citation, Finish, Format, Logprob, Media, Part, Request, Role, Sampling,
+    About, Answer, Choice, Citation, Finish, Format, Logprob, Media, Part, Request, Role, Sampling,
     Source, Stamp, Thinking, Tool, ToolChoice, Turn, WriteFor,
 };
 
 /// A model that is told how many tokens to think with.
-const TARGET: WriteFor<'_> =
-    WriteFor { model: "gemini-2.5-pro", max_output_default: None, openai: false };
+const TARGET: WriteFor<'_> = WriteFor {
+    model: "gemini-2.5-pro",
+    max_output_default: None,
+    openai: false,
+    web_search: false,
+};
 
 fn plain() -> impl Strategy<Value = Part<'static>> {
     text().prop_map(Part::text)
@@ -27,6 +31,7 @@ fn media() -> impl Strategy<Value = Part<'static>> {
         name: None,
         detail: None,
         cache: None,
+        about: About::default(),
     };
     prop::sample::select(vec![
         (Media::Image, Source::Base64("iVBORw0K"), "image/png"),
@@ -133,7 +138,8 @@ fn cited() -> impl Strategy<Value = Part<'static>> {
         let end = text.chars().count() as u64;
         let citations = (0..)
             .zip(citations)
-            .map(|(at, citation)| Citation { span: Some((end.min(at), end)), ..citation });
+            // Of the web Google says no words.
+            .map(|(at, one)| Citation { span: Some((end.min(at), end)), cited: None, ..one });
         Part::Text { text, citations: citations.collect(), cache: None }
     })
 }
@@ -173,7 +179,7 @@ proptest! {
         input in 1..1_000_u64, reasoning in 0..9_u64,
     ) {
         let usage = Usage { input, output: 7 + reasoning, reasoning, ..Usage::default() };
-        let answer = Answer { id: Some(id), model: Some(model), choices, usage: Some(usage) };
+        let answer = Answer { id: Some(id), model: Some(model), choices, usage: Some(usage), ..Answer::default() };
         let body = write_answer(&answer, Stamp { nonce: 1, created: 2 });
         let mut tree = Tree::default();
     let json = tree.parse(&body).unwrap();

@@ -34,11 +34,19 @@ fn blocks() -> impl Strategy<Value = Vec<(Block<'static>, Vec<Delta<'static>>)>>
     (prop::option::of(texts()), texts(), any::<bool>(), prop::collection::vec(call, 0..3)).prop_map(
         |(thoughts, texts, more, calls)| {
             let mut texts = texts;
+            let length = texts.iter().map(|delta| match delta {
+                Delta::Text(text) => text.chars().count() as u64,
+                _ => 0,
+            });
+            let span = Some((0, length.sum()));
             if more {
                 let logprob = Logprob { token: "a", logprob: "-1", others: Vec::new() };
                 texts.push(Delta::Logprobs(vec![logprob]));
+            }
+            // They come at the end, and belong to the text that is open then.
+            if more && calls.is_empty() {
                 let url = Some("https://a");
-                texts.push(Delta::Citation(Citation { url, ..Citation::default() }));
+                texts.push(Delta::Citation(Citation { url, span, ..Citation::default() }));
             }
             let thoughts = thoughts.map(|deltas| (Block::Reasoning { redacted: None }, deltas));
             thoughts.into_iter().chain([(Block::Text, texts)]).chain(calls).collect()
@@ -66,6 +74,12 @@ fn events() -> impl Strategy<Value = Vec<Event<'static>>> {
             // Text that is the last thing said is known to have ended when the whole answer has.
             let open = (!called).then(|| events.pop()).flatten();
             assert!(open.is_none() || open == Some(Event::Close { choice, block: last }));
+            let is_citation = |event: &&Event<'_>| {
+                matches!(event, Event::Delta { delta: Delta::Citation(_), .. })
+            };
+            if events.last().filter(is_citation).is_some() {
+                finishes.extend(events.pop());
+            }
             finishes.extend(open);
             let finish = if called { Finish::ToolCalls } else { Finish::Complete };
             finishes.push(Event::Finish { choice, finish, stop: None });

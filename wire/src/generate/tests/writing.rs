@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::generate::write_request;
 use crate::neutral::{
-    Cache, Media, Part, Request, Role, Sampling, Source, Tool, ToolChoice, Turn, WriteFor,
+    About, Cache, Media, Part, Request, Role, Sampling, Source, Tool, ToolChoice, Turn, WriteFor,
 };
 
 fn turn(role: Role, parts: Vec<Part<'static>>) -> Turn<'static> {
@@ -31,6 +31,7 @@ fn image() -> Part<'static> {
         name: None,
         detail: Some("high"),
         cache: None,
+        about: About::default(),
     }
 }
 
@@ -100,6 +101,7 @@ fn what_the_answer_needs_and_the_protocol_lacks_is_refused() {
             name: None,
             detail: None,
             cache: None,
+            about: About::default(),
         })
     };
     let nameless =
@@ -111,6 +113,29 @@ fn what_the_answer_needs_and_the_protocol_lacks_is_refused() {
         (said(nameless), "messages[0].content[0]"),
     ] {
         assert_eq!(write_request(&request, &WriteFor::default()).unwrap_err().path, path);
+    }
+}
+
+#[test]
+fn strict_tools_are_validated_where_the_model_can() {
+    let tool = |strict| Tool { name: "f", description: None, schema: None, strict, cache: None };
+    let asked = |model, tools: Vec<Tool<'static>>, tool_choice| {
+        let turns = vec![Turn { role: Role::User, parts: vec![Part::text("x")], name: None }];
+        let (body, lost) =
+            write(&Request { turns, tools, tool_choice, ..Request::default() }, model);
+        let mode = body["toolConfig"]["functionCallingConfig"]["mode"].as_str().map(str::to_owned);
+        (mode, lost)
+    };
+    let strict = tool(Some(true));
+    let (new, old) = ("gemini-2.5-flash", "gemini-2.0-flash");
+    let lost = vec!["tools[0].function.strict".to_owned()];
+    for (model, tools, choice, mode, expected) in [
+        (new, vec![strict.clone()], None, Some("VALIDATED"), vec![]),
+        (new, vec![strict.clone()], Some(ToolChoice::Required), Some("ANY"), vec![]),
+        (new, vec![strict.clone(), tool(None)], None, None, lost.clone()),
+        (old, vec![strict], Some(ToolChoice::Auto), Some("AUTO"), lost),
+    ] {
+        assert_eq!(asked(model, tools, choice), (mode.map(str::to_owned), expected), "{model}");
     }
 }
 
@@ -135,7 +160,6 @@ fn hints_without_a_place_are_named() {
         "messages[0].content[0].cache_control",
         "messages[0].content[1].detail",
         "parallel_tool_calls",
-        "tools[0].function.strict",
         "tools[0].cache_control",
         "logit_bias",
         "stop",

@@ -2,7 +2,7 @@
 
 use crate::json::Tree;
 use crate::messages::{read_answer, read_request};
-use crate::neutral::{Effort, Finish, Part, Refused, Thinking};
+use crate::neutral::{Effort, Finish, Page, Part, Refused, Search, Thinking};
 
 /// A request with these members beside what is demanded.
 fn with<T>(
@@ -73,7 +73,7 @@ fn what_only_anthropic_has_cannot_be_said_elsewhere() {
         (r#""container":"c""#, "container"),
         (r#""mcp_servers":[]"#, "mcp_servers"),
         (r#""inference_geo":"us""#, "inference_geo"),
-        (r#""tools":[{"type":"web_search_20250305","name":"web_search"}]"#, "tools[0]"),
+        (r#""tools":[{"type":"web_fetch_20250910","name":"web_fetch"}]"#, "tools[0]"),
     ] {
         with(members, |read| match read {
             Err(Refused::Untranslatable(why)) => assert_eq!(why.path, path),
@@ -107,13 +107,13 @@ fn hints_are_named() {
         |read| {
             let request = read.unwrap();
             assert_eq!(request.user, Some("u"));
-            let lost = ["tools[0].defer_loading", "metadata.x", "cache_control", "service_tier"];
+            let lost = ["tools[0].defer_loading", "metadata.x", "service_tier", "cache_control"];
             assert_eq!(request.lost, lost);
         },
     );
     let block = r#"{"type":"document","source":{"type":"text","data":"x","media_type":"text/plain"},
-        "citations":{"enabled":true}}"#;
-    assert_eq!(content(block).unwrap(), ["messages[0].content[0].citations"]);
+        "citations":{"enabled":true,"x":1}}"#;
+    assert_eq!(content(block).unwrap(), ["messages[0].content[0].citations.x"]);
     let direct = r#"{"type":"tool_use","id":"a","name":"f","input":{},"caller":{"type":"direct"}}"#;
     assert_eq!(content(direct).unwrap(), Vec::<String>::new());
 }
@@ -158,15 +158,21 @@ fn the_format_is_read_from_its_old_place_too() {
 }
 
 #[test]
-fn an_answer_is_read_without_what_came_of_the_providers_own_tools() {
+fn a_search_is_one_part_and_other_tools_of_the_providers_own_are_none() {
     let body = br#"{"id":"msg_1","type":"message","role":"assistant","model":"claude","content":[
-        {"type":"server_tool_use","id":"s","name":"web_search","input":{}},
+        {"type":"server_tool_use","id":"s","name":"web_search","input":{"query":"q"}},
+        {"type":"web_search_tool_result","tool_use_id":"s","content":[{"type":"web_search_result",
+            "url":"u","title":"t","encrypted_content":"x","page_age":null}]},
+        {"type":"server_tool_use","id":"c","name":"code_execution","input":{}},
         {"type":"text","text":"Hi","citations":null}],"stop_reason":"end_turn",
         "stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":4}}"#;
     let mut tree = Tree::default();
     let json = tree.parse(body).unwrap();
     let answer = read_answer(json).unwrap();
-    assert_eq!(answer.choices[0].parts, [Part::text("Hi")]);
+    let found = vec![Page { url: "u", title: Some("t") }];
+    let search = Part::Search(Search { queries: vec!["q"], found, failed: None });
+    assert_eq!(answer.choices[0].parts, [search, Part::text("Hi")]);
+    assert_eq!(answer.lost.names().collect::<Vec<_>>(), ["answer.content"]);
     assert_eq!(answer.choices[0].finish, Some(Finish::Complete));
     assert_eq!((answer.id, answer.model), (Some("msg_1"), Some("claude")));
 }

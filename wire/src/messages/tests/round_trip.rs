@@ -7,12 +7,13 @@ use crate::json::Tree;
 use crate::messages::{read_answer, read_request, write_answer, write_request};
 use crate::neutral::arbitrary::{cache, name, object, plain, share, text, tool, web_citation};
 use crate::neutral::{
-    Answer, Choice, Finish, Format, Media, Part, Request, Role, Sampling, Source, Stamp, Thinking,
-    ToolChoice, Turn, WriteFor,
+    About, Answer, Choice, Finish, Format, Media, Part, Request, Role, Sampling, Source, Stamp,
+    Thinking, ToolChoice, Turn, WriteFor,
 };
 
 /// A model that takes every parameter.
-const TARGET: WriteFor<'_> = WriteFor { model: "other", max_output_default: None, openai: false };
+const TARGET: WriteFor<'_> =
+    WriteFor { model: "other", max_output_default: None, openai: false, web_search: false };
 
 fn media() -> impl Strategy<Value = Part<'static>> {
     let image = prop_oneof![
@@ -31,6 +32,7 @@ fn media() -> impl Strategy<Value = Part<'static>> {
         name,
         detail: None,
         cache,
+        about: About::default(),
     };
     prop_oneof![
         (image, Just(None), cache()).prop_map(whole),
@@ -177,7 +179,7 @@ prop_compose! {
     ) -> Answer<'static> {
         let usage = Usage { input, cached_input: cached, output: 7, ..Usage::default() };
         let choice = Choice { parts, finish: Some(finish), stop, logprobs: Vec::new() };
-        Answer { id: Some(id), model: Some(model), choices: vec![choice], usage: Some(usage) }
+        Answer { id: Some(id), model: Some(model), choices: vec![choice], usage: Some(usage), ..Answer::default() }
     }
 }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use crate::golden::each_event;
 use crate::messages::{EventReader, EventWriter};
 use crate::neutral::arbitrary::{keep, name, text, web_citation};
-use crate::neutral::{Block, Delta, Event, Finish, Stamp};
+use crate::neutral::{Block, Delta, Event, Finish, Loss, Search, Stamp};
 
 const STAMP: Stamp = Stamp { nonce: 1, created: 2 };
 
@@ -116,19 +116,31 @@ fn what_others_put_into_the_start_of_a_block_is_read() {
 }
 
 #[test]
-fn blocks_of_the_providers_own_tools_are_passed_over() {
+fn a_search_is_told_of_when_it_is_over_and_other_tools_of_the_providers_own_are_not() {
     let stream = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":\
                   {\"type\":\"server_tool_use\",\"id\":\"s\",\"name\":\"web_search\"}}\n\n\
                   data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":\
-                  {\"type\":\"input_json_delta\",\"partial_json\":\"{}\"}}\n\n\
+                  {\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"query\\\":\\\"q\"}}\n\n\
+                  data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":\
+                  {\"type\":\"input_json_delta\",\"partial_json\":\"\\\"}\"}}\n\n\
                   data: {\"type\":\"content_block_stop\",\"index\":0}\n\n\
                   data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":\
+                  {\"type\":\"web_search_tool_result\",\"tool_use_id\":\"s\",\"content\":\
+                  {\"type\":\"web_search_tool_result_error\",\"error_code\":\"unavailable\"}}}\n\n\
+                  data: {\"type\":\"content_block_stop\",\"index\":1}\n\n\
+                  data: {\"type\":\"content_block_start\",\"index\":2,\"content_block\":\
+                  {\"type\":\"web_fetch_tool_result\",\"tool_use_id\":\"f\"}}\n\n\
+                  data: {\"type\":\"content_block_stop\",\"index\":2}\n\n\
+                  data: {\"type\":\"content_block_start\",\"index\":3,\"content_block\":\
                   {\"type\":\"text\",\"text\":\"\"}}\n\n\
                   data: {\"type\":\"ping\"}\n\n";
-    assert_eq!(
-        read(stream.as_bytes(), 1_000),
-        [Event::Open { choice: 0, block: 0, kind: Block::Text }]
-    );
+    let search = Search { queries: vec!["q"], failed: Some("unavailable"), ..Search::default() };
+    let expected = [
+        Event::Search { choice: 0, search },
+        Event::Lost(Loss::Content),
+        Event::Open { choice: 0, block: 0, kind: Block::Text },
+    ];
+    assert_eq!(read(stream.as_bytes(), 1_000), expected);
 }
 
 #[test]

@@ -9,8 +9,13 @@ fn write(parts: Vec<Part<'_>>, finish: Finish) -> serde_json::Value {
     let logprobs = vec![Logprob { token: "é", logprob: "-0.5", others: vec![("a", "-2")] }];
     let choice = Choice { parts, finish: Some(finish), stop: None, logprobs };
     let usage = Usage { input: 9, cached_input: 4, output: 5, reasoning: 2, ..Usage::default() };
-    let answer =
-        Answer { id: Some("x"), model: Some("m"), choices: vec![choice], usage: Some(usage) };
+    let answer = Answer {
+        id: Some("x"),
+        model: Some("m"),
+        choices: vec![choice],
+        usage: Some(usage),
+        ..Answer::default()
+    };
     serde_json::from_slice(&write_answer(&answer, STAMP)).unwrap()
 }
 

@@ -198,7 +198,7 @@ proptest! {
     ) {
         let choice = Choice { parts, finish: Some(finish), ..Choice::default() };
         let usage = Some(Usage { input: 3, output: 4, ..Usage::default() });
-        let answer = Answer { id: None, model: Some("m"), choices: vec![choice], usage };
+        let answer = Answer { id: None, model: Some("m"), choices: vec![choice], usage, ..Answer::default() };
         let seen = write(&events(&answer));
         let plain: Value = serde_json::from_slice(&write_answer(&answer, STAMP)).unwrap();
         prop_assert_eq!(&seen.last().unwrap().1["response"], &plain);

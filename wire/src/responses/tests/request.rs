@@ -1,7 +1,8 @@
 use super::super::read_request;
 use crate::json::Tree;
 use crate::neutral::{
-    Effort, Format, Media, Part, Refused, Request, Role, Source, Thinking, ToolChoice, WriteFor,
+    About, Effort, Format, Media, Part, Refused, Request, Role, Source, Thinking, ToolChoice,
+    WriteFor,
 };
 
 /// What is read of a body, given to `check`.
@@ -80,6 +81,7 @@ fn what_the_model_does_in_a_row_is_one_turn() {
             name: None,
             detail: Some("low"),
             cache: None,
+            about: About::default(),
         };
         let model = [
             thought("t"),
@@ -207,11 +209,13 @@ fn what_needs_openai_itself_is_refused_by_name() {
         (said(r#""prompt":{"id":"p"}"#), "prompt"),
         (said(r#""store":true"#), "store"),
         (said(r#""background":true"#), "background"),
-        (said(r#""tools":[{"type":"web_search"}]"#), "tools[0].type"),
+        (
+            said(r#""tools":[{"type":"web_search","external_web_access":false}]"#),
+            "tools[0].external_web_access",
+        ),
         (said(r#""tools":[{"type":"custom","name":"c"}]"#), "tools[0].type"),
         (said(r#""tool_choice":{"type":"file_search"}"#), "tool_choice.type"),
         (items(r#"{"type":"item_reference","id":"msg_1"}"#), "input[0].type"),
-        (items(r#"{"type":"web_search_call","id":"ws_1"}"#), "input[0].type"),
         (items(r#"{"role":"user","content":[{"type":"hologram"}]}"#), "input[0].content[0].type"),
         (
             items(r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{"}"#),
