@@ -17,11 +17,16 @@ const LENGTH: usize = 100_000;
 const STAMP: Stamp = Stamp { nonce: 1, created: 1_767_225_600 };
 
 /// Kinds of text, each repeated to the length.
-const TEXTS: [(&str, &str); 4] = [
+const TEXTS: [(&str, &str); 6] = [
     ("English", "The points are set before the train comes, never under it. "),
     ("code", "fn next(&mut self) -> Option<u8> {\\n\\tlet one = self.at[\\\"x\\\"];\\n}\\n"),
     ("Japanese", "列車が来る前に転轍機を切り替える。"),
-    ("escaped", "\\u0442\\u043e\\u0447\\u043a\\u0430 "),
+    (
+        "JSON in JSON",
+        "{\\\"find\\\":\\\"x\\\\\\\\d+\\\",\\\"lines\\\":[12,40],\\\"text\\\":\\\"say \\\\\\\"a\\\\\\\"\\\\nb\\\"}",
+    ),
+    ("English, quotes escaped", "She said \\u201cset the points before the train comes\\u201d. "),
+    ("Russian, escaped", "\\u0442\\u043e\\u0447\\u043a\\u0430 "),
 ];
 
 fn main() {
@@ -40,6 +45,11 @@ fn main() {
 }
 
 fn row(client: &str, text: &str, endpoint: Endpoint, protocol: Protocol, body: &str) {
+    // `-- code` runs the rows of that name alone, for a profiler.
+    let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
+    if only.is_some_and(|only| only != client && only != text) {
+        return;
+    }
     let body = body.as_bytes();
     let target = Target {
         model: "theirs",

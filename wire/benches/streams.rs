@@ -20,7 +20,7 @@ fn main() {
     println!("| --- | --- | ---: | ---: | ---: |");
     for (client, provider, expected, frames) in pairs() {
         let least = (0..ROUNDS).map(|_| round(&expected, &frames)).min().unwrap();
-        let length = frames.iter().map(String::len).sum::<usize>() / frames.len();
+        let length = frames.iter().map(Vec::len).sum::<usize>() / frames.len();
         let each = least.as_secs_f64() * 1e9 / frames.len() as f64;
         let (count, of) = allocations(&expected, &frames);
         let count = count as f64 / of as f64;
@@ -28,7 +28,7 @@ fn main() {
     }
 }
 
-fn round(expected: &Expected, frames: &[String]) -> Duration {
+fn round(expected: &Expected, frames: &[Vec<u8>]) -> Duration {
     let (mut relay, mut out) = (expected.relay(), Vec::with_capacity(4_096));
     let start = Instant::now();
     pass(&mut relay, frames, &mut out);

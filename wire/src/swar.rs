@@ -6,26 +6,91 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// The first position at or after `from` of a byte that may not stand unescaped in a JSON string
 /// (a quote, a backslash or a control character), or the length.
+#[inline]
 pub(crate) fn find_string_special(bytes: &[u8], from: usize) -> usize {
-    let is_special = |b: u8| (b == b'"') | (b == b'\\') | (b < 0x20);
-    let hits = |w| equal(w, b'"') | equal(w, b'\\') | below(w, 0x20);
-    let mut rest = bytes.get(from..).unwrap_or_default();
-    // Keys are short, and in code the next escape is near: not worth a block.
+    let mut at = from;
+    // Keys are short, and in code the next escape is near: not worth a block, nor a call.
     for _ in 0..2 {
-        let Some((word, tail)) = rest.split_first_chunk::<8>() else { break };
-        let hit = hits(u64::from_le_bytes(*word));
+        let rest = bytes.get(at..).unwrap_or_default();
+        let Some(word) = rest.first_chunk::<8>() else { break };
+        let hit = string_special(u64::from_le_bytes(*word));
         if hit != 0 {
-            return bytes.len() - rest.len() + (hit.trailing_zeros() / 8) as usize;
+            return at + (hit.trailing_zeros() / 8) as usize;
         }
-        rest = tail;
+        at += 8;
     }
+    find_string_special_far(bytes, at)
+}
+
+fn find_string_special_far(bytes: &[u8], from: usize) -> usize {
+    let is_special = |b: u8| ((b ^ TURNED) < 0x21) | (b == b'\\');
+    let mut rest = bytes.get(from..).unwrap_or_default();
     while let Some((block, tail)) = rest.split_first_chunk::<32>() {
         if block.iter().fold(false, |hit, &b| hit | is_special(b)) {
             break;
         }
         rest = tail;
     }
-    bytes.len() - rest.len() + find(rest, hits, is_special)
+    bytes.len() - rest.len() + find(rest, string_special, is_special)
+}
+
+/// Of all bytes, only a quote and the control characters are below 0x21 with this bit turned.
+const TURNED: u8 = 0x02;
+
+const fn string_special(word: u64) -> u64 {
+    below(word ^ (ONES * TURNED as u64), 0x21) | equal(word, b'\\')
+}
+
+/// Bytes that [`pass_short_escapes`] looks at in one go, and how many before them it sees.
+const BLOCK: usize = 32;
+const SEEN: usize = 7;
+
+/// The position behind as much of a JSON string as may be passed at once, from `from`, where no
+/// escape is open: blocks in which only escapes of one character stand for what may not stand
+/// there itself. A block is not passed if it has another escape, the end of the string, or more
+/// backslashes in a row than are seen: of those it could not tell which are escaped.
+pub(crate) fn pass_short_escapes(bytes: &[u8], from: usize) -> usize {
+    let seen = from.checked_sub(SEEN).and_then(|at| bytes.get(at..));
+    let Some(mut rest) = seen else { return from };
+    while let Some(block) = rest.first_chunk::<{ SEEN + BLOCK }>()
+        && is_well_escaped(block)
+    {
+        rest = rest.get(BLOCK..).unwrap_or_default();
+    }
+    let (before, _) = rest.split_at(rest.len().min(SEEN));
+    let open = before.iter().fold(false, |escaped, &byte| (byte == b'\\') & !escaped);
+    (bytes.len() - rest.len() + SEEN - usize::from(open)).max(from)
+}
+
+/// In masks of a byte each, without which the compiler would not check many at once.
+fn is_well_escaped(block: &[u8; SEEN + BLOCK]) -> bool {
+    let mask = |is: bool| if is { 0xff } else { 0_u8 };
+    let (mut escaped, mut in_row) = ([0; BLOCK], [0xff; BLOCK]);
+    // A byte is escaped by a backslash before it that is not.
+    for before in block.windows(BLOCK).take(SEEN) {
+        for ((escaped, in_row), &before) in escaped.iter_mut().zip(&mut in_row).zip(before) {
+            let backslash = mask(before == b'\\');
+            *escaped = backslash & !*escaped;
+            *in_row &= backslash;
+        }
+    }
+    let mut bad = 0;
+    let (_, bytes) = block.split_at(SEEN);
+    for ((&byte, escaped), in_row) in bytes.iter().zip(escaped).zip(in_row) {
+        let (plain, short) = (mask(is_plain(byte)), mask(is_short_escape(byte)));
+        bad |= (escaped & !short) | (!escaped & !plain) | (in_row & mask(byte == b'\\'));
+    }
+    bad == 0
+}
+
+/// Whether a byte may stand in a string, or begin an escape in it.
+const fn is_plain(byte: u8) -> bool {
+    (byte >= 0x20) & (byte != b'"')
+}
+
+/// Whether a byte may stand behind a backslash, but for `u`.
+fn is_short_escape(byte: u8) -> bool {
+    b"\"\\/bfnrt".iter().fold(false, |is, &one| is | (byte == one))
 }
 
 /// The first position at or after `from` of a line feed or carriage return, or the length.
@@ -54,6 +119,19 @@ fn find(bytes: &[u8], hits: impl Fn(u64) -> u64, one: impl Fn(u8) -> bool) -> us
     bytes.len() - rest.len() + rest.iter().position(|&b| one(b)).unwrap_or(rest.len())
 }
 
+/// Whether all four are digits of hexadecimal numbers.
+pub(crate) fn are_hexadecimal(four: [u8; 4]) -> bool {
+    const ONES: u32 = 0x0101_0101;
+    const HIGH: u32 = 0x8080_8080;
+    // A sum reaches the high bit of a byte that is at least `least`.
+    let from = |word: u32, least: u8| (word & !HIGH) + ONES * u32::from(0x80 - least);
+    let word = u32::from_le_bytes(four);
+    let small = word | (ONES * 0x20);
+    let digit = from(word, b'0') & !from(word, b'9' + 1);
+    let letter = from(small, b'a') & !from(small, b'f' + 1);
+    (digit | letter) & !word & HIGH == HIGH
+}
+
 /// The high bit of each byte equal to `byte`. Bits above the lowest one may be false, so only the
 /// first hit of a word counts.
 const fn equal(word: u64, byte: u8) -> u64 {
@@ -67,6 +145,8 @@ const fn below(word: u64, limit: u8) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -90,6 +170,57 @@ mod tests {
         }
         assert_eq!(find_string_special(b"abc", 0), 3);
         assert_eq!(find_string_special(b"\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\"", 0), 8);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_passed_at_once_is_what_may_be_passed_byte_by_byte(
+            before in r#"([a-c ]|é|\\[bfnrt"/\\]){0,60}"#,
+            odd in r#"|\\u|"|\\x|\n|\x00"#,
+            after in r#"([a-c ]|é|\\[bfnrt"/\\]){0,60}"#,
+        ) {
+            let text = format!("[     \"{before}{odd}{after}\"");
+            let bytes = text.as_bytes();
+            let is_escape = |at: usize| b"bfnrt\"/\\".contains(&bytes[at]);
+            let mut place = SEEN;
+            while place < bytes.len() {
+                let passed = pass_short_escapes(bytes, place);
+                prop_assert!(passed >= place);
+                while place < passed {
+                    let escape = bytes[place] == b'\\';
+                    let good = if escape { is_escape(place + 1) } else { is_plain(bytes[place]) };
+                    prop_assert!(good);
+                    place += if escape { 2 } else { 1 };
+                }
+                prop_assert_eq!(place, passed);
+                // By one, whatever it is.
+                place += if bytes[place] == b'\\' { 2 } else { 1 };
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_short_and_well_escaped_is_passed() {
+        for said in [r#"a\nb\"c"#, r"\\\n ", r"\/\b\f\r\t é "] {
+            let text = format!("[     \"{}", said.repeat(30));
+            for length in 100..140 {
+                let passed = pass_short_escapes(&text.as_bytes()[..length], SEEN);
+                assert!(passed + BLOCK >= length, "{passed} of {length}: {said}");
+            }
+        }
+    }
+
+    #[test]
+    fn hexadecimal_digits_are_told_from_all_other_bytes() {
+        for byte in 0..=u8::MAX {
+            for at in 0..4 {
+                for other in *b"09afAF" {
+                    let mut four = [other; 4];
+                    four[at] = byte;
+                    assert_eq!(are_hexadecimal(four), byte.is_ascii_hexdigit(), "{four:?}");
+                }
+            }
+        }
     }
 
     #[test]

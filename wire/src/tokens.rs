@@ -2,11 +2,11 @@
 //!
 //! Bytes divided by four is right for English prose and badly low for almost everything else, and
 //! low is the dangerous side: it ends in a 429. So bytes are counted by class, each class with its
-//! own price: words, their letters, digits, punctuation, changes of class inside a run (which make
+//! own price: words, their letters, digits and punctuation, changes of class inside a run (which make
 //! base64 and identifiers dear), and characters of other scripts. All in integers, so that every
 //! build gives the same number; the core scales it by what providers then report.
 
-use crate::json::{Escapes, Text, read_escape};
+use crate::json::{Escapes, Text, split_escape, split_plain};
 
 /// Prices are in 64ths of a token.
 const TOKEN: u64 = 64;
@@ -16,8 +16,7 @@ const TOKEN: u64 = 64;
 // code and data come out within about a tenth on average.
 const WORD: u64 = 14;
 const LETTER: u64 = 12;
-const DIGIT: u64 = 38;
-const PUNCTUATION: u64 = 38;
+const DIGIT_OR_PUNCTUATION: u64 = 38;
 const LINE: u64 = 48;
 const CHANGE: u64 = 46;
 const ACCENTED_LATIN: u64 = 64;
@@ -28,8 +27,9 @@ const HAN_KANA_OR_HANGUL: u64 = 56;
 const SYMBOL: u64 = 48;
 const EMOJI: u64 = 130;
 
-/// Bytes that are counted in one go; their counts fit a `u8`.
-const BLOCK: usize = 64;
+/// Bytes that are counted in one go, of a long text and of the rest; their counts fit a `u8`.
+const LONG: usize = 128;
+const SHORT: usize = 32;
 
 /// Estimated tokens of a UTF-8 text.
 pub fn estimate_tokens(text: &[u8]) -> u64 {
@@ -63,183 +63,199 @@ impl Estimate {
     /// Adds what a JSON string says.
     pub(crate) fn add_string(&mut self, text: Text<'_>) {
         match text.escapes {
-            Escapes::None => self.add_text(text.raw),
-            Escapes::Short => self.add_escaped(text.raw),
+            Escapes::None => self.add_text(text.raw.as_bytes()),
+            Escapes::Short => self.add_bytes::<true>(text.raw.as_bytes()),
             Escapes::Unicode => self.add_unicode_escaped(text.raw),
         }
     }
 
     /// Adds a text. A word split over two calls counts as two.
     pub(crate) fn add_text(&mut self, text: &[u8]) {
-        self.add_blocks::<false>(text);
-    }
-
-    /// Adds a text with escapes of one character, which are told by the backslash before them.
-    fn add_escaped(&mut self, text: &[u8]) {
-        self.add_blocks::<true>(text);
+        self.add_bytes::<false>(text);
     }
 
     /// Adds a text with escapes such as `\u4e2d`, which some libraries write for all but ASCII.
-    /// It is decoded a block at a time.
-    fn add_unicode_escaped(&mut self, text: &[u8]) {
-        let mut decoded = Decoded { estimate: self, block: [b' '; BLOCK], used: 0, before: b' ' };
+    fn add_unicode_escaped(&mut self, text: &str) {
+        let mut ascii = Gathered::default();
         let mut rest = text;
-        while let Some(at) = rest.iter().position(|&b| b == b'\\') {
-            let (plain, escape) = rest.split_at(at);
-            decoded.push(plain);
-            let escape = escape.get(1..).unwrap_or_default();
-            let (char, length) = read_escape(escape);
-            decoded.push(char.encode_utf8(&mut [0; 4]).as_bytes());
-            rest = escape.get(length..).unwrap_or_default();
-        }
-        decoded.push(rest);
-        decoded.finish();
-    }
-
-    fn add_blocks<const ESCAPED: bool>(&mut self, text: &[u8]) {
-        let mut before = b' ';
-        let mut rest = text;
-        while let Some((block, tail)) = rest.split_first_chunk::<BLOCK>() {
-            self.add_block::<ESCAPED>(block, before);
-            before = block.last().copied().unwrap_or(before);
-            rest = tail;
-        }
-        if !rest.is_empty() {
-            let mut block = [b' '; BLOCK];
-            block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-            self.add_block::<ESCAPED>(&block, before);
-        }
-    }
-
-    fn add_block<const ESCAPED: bool>(&mut self, block: &[u8; BLOCK], before: u8) {
-        let mut price = Counts::of::<ESCAPED>(block, before).price();
-        if !block.is_ascii() {
-            price += Others::of(block).price();
-        }
-        self.units = self.units.saturating_add(price);
-    }
-}
-
-/// A text that comes in pieces, gathered into blocks.
-struct Decoded<'e> {
-    estimate: &'e mut Estimate,
-    block: [u8; BLOCK],
-    /// Bytes of the block that are the text's; the others are spaces.
-    used: usize,
-    /// The byte before the block.
-    before: u8,
-}
-
-impl Decoded<'_> {
-    fn push(&mut self, text: &[u8]) {
-        let mut rest = text;
-        while !rest.is_empty() {
-            let free = self.block.get_mut(self.used..).unwrap_or_default();
-            let (now, later) = rest.split_at(rest.len().min(free.len()));
-            free.iter_mut().zip(now).for_each(|(to, from)| *to = *from);
-            self.used += now.len();
-            rest = later;
-            if self.used == BLOCK {
-                self.finish();
+        loop {
+            let (plain, escapes) = split_plain(rest);
+            ascii.extend(plain.as_bytes(), self);
+            rest = escapes;
+            while let Some((char, behind)) = split_escape(rest) {
+                match u8::try_from(char) {
+                    Ok(byte) if byte.is_ascii() => ascii.push(byte, self),
+                    _ => {
+                        self.add_units(character_price(char));
+                        // It parts what stands beside it.
+                        ascii.push(b' ', self);
+                    }
+                }
+                rest = behind;
+            }
+            if rest.len() == escapes.len() {
+                return ascii.finish(self);
             }
         }
     }
 
+    /// Adds a text; if it is `ESCAPED`, one with escapes of one character, which are told by the
+    /// backslash before them.
+    fn add_bytes<const ESCAPED: bool>(&mut self, text: &[u8]) {
+        let Some(last) = text.len().checked_sub(1) else { return };
+        // First what is left when the rest is cut into blocks.
+        let head = last % SHORT + 1;
+        let mut block = [b' '; SHORT + 1];
+        if let (Some(to), Some(from)) = (block.get_mut(1..=head), text.get(..head)) {
+            to.copy_from_slice(from);
+        }
+        self.add_units(price::<ESCAPED, _>(&block));
+        // Each block is seen with the byte before it.
+        let mut rest = text.get(head - 1..).unwrap_or_default();
+        while let Some(block) = rest.first_chunk::<{ LONG + 1 }>() {
+            self.add_units(price::<ESCAPED, _>(block));
+            rest = rest.get(LONG..).unwrap_or_default();
+        }
+        while let Some(block) = rest.first_chunk::<{ SHORT + 1 }>() {
+            self.add_units(price::<ESCAPED, _>(block));
+            rest = rest.get(SHORT..).unwrap_or_default();
+        }
+    }
+
+    fn add_units(&mut self, units: u64) {
+        self.units = self.units.saturating_add(units);
+    }
+}
+
+/// A text that comes byte by byte, gathered into a block.
+struct Gathered {
+    /// It begins with the byte before it; what is not used is spaces.
+    block: [u8; LONG + 1],
+    used: usize,
+}
+
+impl Default for Gathered {
+    fn default() -> Self {
+        Self { block: [b' '; LONG + 1], used: 1 }
+    }
+}
+
+impl Gathered {
+    fn push(&mut self, byte: u8, sum: &mut Estimate) {
+        if self.used == self.block.len() {
+            self.finish(sum);
+        }
+        if let Some(to) = self.block.get_mut(self.used) {
+            *to = byte;
+        }
+        self.used += 1;
+    }
+
+    fn extend(&mut self, text: &[u8], sum: &mut Estimate) {
+        // To call a copy costs more than some bytes.
+        if text.len() < 8 {
+            return text.iter().for_each(|byte| self.push(*byte, sum));
+        }
+        let mut rest = text;
+        while !rest.is_empty() {
+            if self.used == self.block.len() {
+                self.finish(sum);
+            }
+            let free = self.block.get_mut(self.used..).unwrap_or_default();
+            let (now, later) = rest.split_at(rest.len().min(free.len()));
+            if let Some(to) = free.get_mut(..now.len()) {
+                to.copy_from_slice(now);
+            }
+            self.used += now.len();
+            rest = later;
+        }
+    }
+
     /// Adds what the block has.
-    fn finish(&mut self) {
-        self.estimate.add_block::<false>(&self.block, self.before);
-        (self.before, self.used) = (self.block[BLOCK - 1], 0);
-        self.block.fill(b' ');
+    fn finish(&mut self, sum: &mut Estimate) {
+        sum.add_units(price::<false, _>(&self.block));
+        let last = self.block[LONG];
+        *self = Self::default();
+        self.block[0] = last;
     }
 }
 
-/// How often each class of ASCII occurs in a block. Written so that the compiler can count many
-/// bytes at once: no branch, no lookup, sums of eight bits.
-#[derive(Default)]
-struct Counts {
-    letters: u8,
-    /// Letters behind something else.
-    words: u8,
-    digits: u8,
-    punctuation: u8,
-    lines: u8,
-    /// Capitals behind small letters, digits behind letters, letters behind digits.
-    changes: u8,
+/// The price of a block without its first byte, which is the one before it.
+fn price<const ESCAPED: bool, const N: usize>(block: &[u8; N]) -> u64 {
+    let (Some((_, bytes)), Some((_, before))) = (block.split_first(), block.split_last()) else {
+        return 0;
+    };
+    let price = ascii_price::<ESCAPED>(bytes, before);
+    if bytes.is_ascii() { price } else { price + other_price(bytes) }
 }
 
-impl Counts {
-    fn of<const ESCAPED: bool>(block: &[u8; BLOCK], before: u8) -> Self {
-        let mut shifted = [before; BLOCK];
-        shifted.iter_mut().skip(1).zip(block).for_each(|(to, from)| *to = *from);
-        let mut counts = Self::default();
-        for (&byte, &before) in block.iter().zip(&shifted) {
-            let escape = ESCAPED & (before == b'\\');
-            let (letter, digit) = (is_letter(byte) & !escape, is_digit(byte));
-            let (was_letter, was_digit) = (is_letter(before), is_digit(before));
-            let printable = (byte.wrapping_sub(0x21) < 0x5e) & !(ESCAPED & (byte == b'\\'));
-            let capital = byte.wrapping_sub(b'A') < 26;
-            let was_small = before.wrapping_sub(b'a') < 26;
-            let change = (capital & was_small) | (letter & was_digit) | (digit & was_letter);
-            let line = if ESCAPED { escape & (byte == b'n') } else { byte == b'\n' };
-            add(&mut counts.letters, letter);
-            add(&mut counts.words, letter & !was_letter);
-            add(&mut counts.digits, digit);
-            add(&mut counts.punctuation, printable & !is_letter(byte) & !digit);
-            add(&mut counts.lines, line);
-            add(&mut counts.changes, change);
+/// The price of the ASCII in a block; `before` holds the byte before each. Written so that the
+/// compiler can count many bytes at once: no branch, no lookup, sums of eight bits. What is not
+/// (a letter not behind another) is a difference of counts: to ask for it costs more.
+#[inline(always)]
+fn ascii_price<const ESCAPED: bool>(bytes: &[u8], before: &[u8]) -> u64 {
+    let (mut letters, mut said, mut pairs) = (0, 0, 0);
+    let (mut printable, mut lines, mut changes) = (0, 0, 0);
+    for (&byte, &before) in bytes.iter().zip(before) {
+        let escape = ESCAPED & (before == b'\\');
+        let letter = is_letter(byte) & !escape;
+        let (was_letter, digit) = (is_letter(before), is_digit(byte));
+        // A letter behind another, and a capital behind a small one.
+        let pair = letter & was_letter;
+        let capital = pair & (before & !byte & CASE == CASE);
+        add(&mut letters, is_letter(byte));
+        add(&mut said, letter);
+        add(&mut pairs, pair);
+        add(&mut printable, is_printable(byte) & !(ESCAPED & (byte == b'\\')));
+        add(&mut lines, if ESCAPED { escape & (byte == b'n') } else { byte == b'\n' });
+        add(&mut changes, capital | (letter & is_digit(before)) | (digit & was_letter));
+    }
+    u64::from(said) * LETTER
+        + u64::from(said - pairs) * WORD
+        + u64::from(printable - letters) * DIGIT_OR_PUNCTUATION
+        + u64::from(lines) * LINE
+        + u64::from(changes) * CHANGE
+}
+
+/// The classes of characters beyond ASCII: the lowest first byte of each, and its price.
+const OTHERS: [(u8, u64); 8] = [
+    (0xc2, ACCENTED_LATIN),
+    (0xcd, GREEK_OR_CYRILLIC),
+    // With Armenian, and other alphabets of the Near East.
+    (0xd4, SEMITIC),
+    // With Thai and its neighbours.
+    (0xe0, INDIC),
+    (0xe2, SYMBOL),
+    (0xe3, HAN_KANA_OR_HANGUL),
+    (0xee, SYMBOL),
+    (0xf0, EMOJI),
+];
+
+/// The price of the characters beyond ASCII in a block.
+fn other_price(bytes: &[u8]) -> u64 {
+    // How many first bytes are of each class or a later one.
+    let mut counts = [0; OTHERS.len()];
+    for &byte in bytes {
+        for (count, (lowest, _)) in counts.iter_mut().zip(OTHERS) {
+            add(count, byte >= lowest);
         }
-        counts
     }
-
-    fn price(&self) -> u64 {
-        u64::from(self.letters) * LETTER
-            + u64::from(self.words) * WORD
-            + u64::from(self.digits) * DIGIT
-            + u64::from(self.punctuation) * PUNCTUATION
-            + u64::from(self.lines) * LINE
-            + u64::from(self.changes) * CHANGE
-    }
+    let later = counts.iter().skip(1).chain(&[0]);
+    let each = counts.iter().zip(later).zip(OTHERS);
+    each.map(|((from, later), (_, price))| u64::from(from - later) * price).sum()
 }
 
-/// How often each class of characters beyond ASCII occurs in a block, told by their first bytes.
-#[derive(Default)]
-struct Others {
-    latin: u8,
-    greek_or_cyrillic: u8,
-    semitic: u8,
-    indic: u8,
-    han_kana_or_hangul: u8,
-    symbols: u8,
-    emoji: u8,
-}
-
-impl Others {
-    fn of(block: &[u8; BLOCK]) -> Self {
-        let mut counts = Self::default();
-        for &byte in block {
-            let han_kana_or_hangul = byte.wrapping_sub(0xe3) < 0x0b;
-            let indic = (byte == 0xe0) | (byte == 0xe1);
-            add(&mut counts.latin, byte.wrapping_sub(0xc2) < 0x0b);
-            add(&mut counts.greek_or_cyrillic, byte.wrapping_sub(0xcd) < 0x07);
-            // With Armenian, and other alphabets of the Near East.
-            add(&mut counts.semitic, byte.wrapping_sub(0xd4) < 0x0c);
-            // With Thai and its neighbours.
-            add(&mut counts.indic, indic);
-            add(&mut counts.han_kana_or_hangul, han_kana_or_hangul);
-            add(&mut counts.symbols, (byte == 0xe2) | (byte == 0xee) | (byte == 0xef));
-            add(&mut counts.emoji, byte >= 0xf0);
-        }
-        counts
-    }
-
-    fn price(&self) -> u64 {
-        u64::from(self.latin) * ACCENTED_LATIN
-            + u64::from(self.greek_or_cyrillic) * GREEK_OR_CYRILLIC
-            + u64::from(self.semitic) * SEMITIC
-            + u64::from(self.indic) * INDIC
-            + u64::from(self.han_kana_or_hangul) * HAN_KANA_OR_HANGUL
-            + u64::from(self.symbols) * SYMBOL
-            + u64::from(self.emoji) * EMOJI
+/// The price of one character beyond ASCII: that of its first byte in UTF-8.
+const fn character_price(char: char) -> u64 {
+    match char {
+        ..'\u{340}' => ACCENTED_LATIN,
+        ..'\u{500}' => GREEK_OR_CYRILLIC,
+        ..'\u{800}' => SEMITIC,
+        ..'\u{2000}' => INDIC,
+        ..'\u{3000}' => SYMBOL,
+        ..'\u{e000}' => HAN_KANA_OR_HANGUL,
+        ..'\u{10000}' => SYMBOL,
+        _ => EMOJI,
     }
 }
 
@@ -248,12 +264,19 @@ const fn add(count: &mut u8, one: bool) {
     *count = count.wrapping_add(one as u8);
 }
 
+/// The bit that makes a letter small.
+const CASE: u8 = 0x20;
+
 const fn is_letter(byte: u8) -> bool {
-    (byte | 0x20).wrapping_sub(b'a') < 26
+    (byte | CASE).wrapping_sub(b'a') < 26
 }
 
 const fn is_digit(byte: u8) -> bool {
     byte.wrapping_sub(b'0') < 10
+}
+
+const fn is_printable(byte: u8) -> bool {
+    byte.wrapping_sub(0x21) < 0x5e
 }
 
 #[cfg(test)]
@@ -334,13 +357,75 @@ mod tests {
     fn sums_do_not_depend_on_where_blocks_end() {
         let word = "points ";
         let one = estimate_tokens(word.repeat(64).as_bytes());
-        for shift in 0..BLOCK {
+        for shift in 0..=LONG {
             let text = format!("{}{}", " ".repeat(shift), word.repeat(64));
             assert_eq!(estimate_tokens(text.as_bytes()), one);
         }
     }
 
+    /// The price of a text byte by byte, by the definition of each class.
+    fn plainly(text: &[u8], escaped: bool) -> u64 {
+        let mut units = 0;
+        for (at, &byte) in text.iter().enumerate() {
+            let before = if at == 0 { b' ' } else { text[at - 1] };
+            let behind_backslash = escaped && before == b'\\';
+            if byte.is_ascii_alphabetic() && !behind_backslash {
+                units += LETTER;
+                units += if before.is_ascii_alphabetic() { 0 } else { WORD };
+            } else if byte.is_ascii_digit()
+                || (byte.is_ascii_punctuation() && (!escaped || byte != b'\\'))
+            {
+                units += DIGIT_OR_PUNCTUATION;
+            }
+            if if escaped { behind_backslash && byte == b'n' } else { byte == b'\n' } {
+                units += LINE;
+            }
+            let change = (before.is_ascii_lowercase() && byte.is_ascii_uppercase())
+                || (before.is_ascii_digit() && byte.is_ascii_alphabetic())
+                || (before.is_ascii_alphabetic() && byte.is_ascii_digit());
+            units += if change { CHANGE } else { 0 };
+            units += match byte {
+                0xc2..=0xcc => ACCENTED_LATIN,
+                0xcd..=0xd3 => GREEK_OR_CYRILLIC,
+                0xd4..=0xdf => SEMITIC,
+                0xe0..=0xe1 => INDIC,
+                0xe2 | 0xee | 0xef => SYMBOL,
+                0xe3..=0xed => HAN_KANA_OR_HANGUL,
+                0xf0.. => EMOJI,
+                _ => 0,
+            };
+        }
+        units
+    }
+
+    /// Texts of every length around that of a block, with much of what changes the class.
+    fn text() -> impl Strategy<Value = String> {
+        "([a-cX-Z0-2]{1,9}|[ \"\\\\/\n\t.,]|[éжשहe中¥€]|\\PC){0,200}"
+    }
+
+    #[test]
+    fn a_character_has_the_price_of_its_first_byte() {
+        for char in '\u{80}'..=char::MAX {
+            let bytes = char.to_string();
+            assert_eq!(character_price(char), other_price(bytes.as_bytes()), "{char:?}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn blocks_count_what_bytes_one_by_one_do(text in text()) {
+            let mut plain = Estimate::default();
+            plain.add_text(text.as_bytes());
+            prop_assert_eq!(plain.units, plainly(text.as_bytes(), false));
+            let mut escaped = Estimate::default();
+            escaped.add_bytes::<true>(text.as_bytes());
+            prop_assert_eq!(escaped.units, plainly(text.as_bytes(), true));
+            let written: String = text.encode_utf16().map(|u| format!("\\u{u:04x}")).collect();
+            let mut unicode = Estimate::default();
+            unicode.add_unicode_escaped(&written);
+            prop_assert_eq!(unicode, plain);
+        }
+
         #[test]
         fn a_character_costs_the_same_escaped_or_not(char: char) {
             prop_assume!(!char.is_ascii());

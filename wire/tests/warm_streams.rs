@@ -11,7 +11,7 @@ const GROWTH: u64 = 20;
 #[test]
 fn a_warm_stream_allocates_nothing() {
     let pairs = pairs();
-    assert!(pairs.len() > 12, "only {} pairs", pairs.len());
+    assert!(pairs.len() > 16, "only {} pairs", pairs.len());
     for (client, provider, expected, frames) in pairs {
         let (count, of) = allocations(&expected, &frames);
         let most = if client == "responses" { GROWTH } else { 0 };

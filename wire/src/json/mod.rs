@@ -11,5 +11,5 @@ pub(crate) use build::{List, Object, list, object};
 pub(crate) use fields::Fields;
 pub use skim::JsonFault;
 pub(crate) use skim::{Broken, Kind, Skimmer, Span};
-pub(crate) use text::{Escapes, Text, read_escape, write_string};
+pub(crate) use text::{Escapes, Text, split_escape, split_plain, write_string};
 pub(crate) use tree::{Items, Json, Tree};

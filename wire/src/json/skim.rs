@@ -9,7 +9,7 @@ use core::fmt;
 use core::ops::Range;
 
 use super::text::{Escapes, Text};
-use crate::swar::find_string_special;
+use crate::swar::{are_hexadecimal, find_string_special, pass_short_escapes};
 
 /// Where a value stands in the input, in bytes.
 pub(crate) type Span = Range<usize>;
@@ -85,6 +85,8 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 pub(crate) struct Skimmer<'a> {
     bytes: &'a [u8],
+    /// What of them is UTF-8: all, or all before the first byte that is not.
+    text: &'a str,
     at: usize,
     /// How many containers are open.
     depth: u32,
@@ -96,7 +98,12 @@ pub(crate) struct Skimmer<'a> {
 
 impl<'a> Skimmer<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, depth: 0, kinds: 0, fresh: false }
+        Self { bytes, ..Self::of(valid_prefix(bytes)) }
+    }
+
+    /// The same, of what is known to be UTF-8.
+    pub(crate) fn of(text: &'a str) -> Self {
+        Self { bytes: text.as_bytes(), text, at: 0, depth: 0, kinds: 0, fresh: false }
     }
 
     /// Checks that `bytes` is one JSON value and nothing else.
@@ -192,20 +199,15 @@ impl<'a> Skimmer<'a> {
             self.at = find_string_special(self.bytes, self.at);
             match self.peek() {
                 Some(b'"') => break,
-                // One seldom comes alone where a script is escaped.
-                Some(b'\\') => {
-                    while self.peek() == Some(b'\\') {
-                        escapes = escapes.max(self.escape()?);
-                    }
-                }
+                Some(b'\\') => escapes = escapes.max(self.escapes()?),
                 Some(_) => return self.broken("an escape for this control character"),
                 None => return self.broken("`\"`"),
             }
         }
-        let raw = self.bytes.get(start..self.at).unwrap_or_default();
-        if let Err(error) = core::str::from_utf8(raw) {
-            return Err(Broken { at: start + error.valid_up_to(), expected: "UTF-8" });
-        }
+        // Both ends stand beside a quote, so nothing but its length can keep the text from having it.
+        let Some(raw) = self.text.get(start..self.at) else {
+            return Err(Broken { at: self.text.len(), expected: "UTF-8" });
+        };
         self.at += 1;
         Ok(Text { raw, start, escapes })
     }
@@ -268,25 +270,30 @@ impl<'a> Skimmer<'a> {
         }
     }
 
-    fn escape(&mut self) -> Result<Escapes, Broken> {
-        self.at += 1;
-        match self.peek() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
-                self.at += 1;
-                Ok(Escapes::Short)
-            }
-            Some(b'u') => {
-                self.at += 1;
-                let digits = self.bytes.get(self.at..).unwrap_or_default().iter().take(4);
-                let count = digits.take_while(|byte| byte.is_ascii_hexdigit()).count();
-                self.at += count;
-                if count < 4 {
+    /// Passes the escape that comes next, and those behind it: one seldom comes alone.
+    fn escapes(&mut self) -> Result<Escapes, Broken> {
+        let mut escapes = Escapes::Short;
+        while let Some(rest @ [b'\\', ..]) = self.bytes.get(self.at..) {
+            match rest {
+                [_, b'u', a, b, c, d, ..] if are_hexadecimal([*a, *b, *c, *d]) => {
+                    escapes = Escapes::Unicode;
+                    self.at += 6;
+                }
+                [_, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => {
+                    self.at = pass_short_escapes(self.bytes, self.at).max(self.at + 2);
+                }
+                [_, b'u', digits @ ..] => {
+                    self.at +=
+                        2 + digits.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
                     return self.broken("four hexadecimal digits");
                 }
-                Ok(Escapes::Unicode)
+                _ => {
+                    self.at += 1;
+                    return self.broken("an escape: one of \" \\ / b f n r t u");
+                }
             }
-            _ => self.broken("an escape: one of \" \\ / b f n r t u"),
         }
+        Ok(escapes)
     }
 
     fn number(&mut self) -> Result<(), Broken> {
@@ -320,14 +327,12 @@ impl<'a> Skimmer<'a> {
     }
 
     fn word(&mut self) -> Result<(), Broken> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        for word in ["true", "false", "null"] {
-            if rest.starts_with(word.as_bytes()) {
-                self.at += word.len();
-                return Ok(());
-            }
-        }
-        self.broken("`true`, `false` or `null`")
+        self.at += match self.bytes.get(self.at..) {
+            Some([b't', b'r', b'u', b'e', ..] | [b'n', b'u', b'l', b'l', ..]) => 4,
+            Some([b'f', b'a', b'l', b's', b'e', ..]) => 5,
+            _ => return self.broken("`true`, `false` or `null`"),
+        };
+        Ok(())
     }
 
     fn space(&mut self) {
@@ -344,6 +349,14 @@ impl<'a> Skimmer<'a> {
     pub(crate) fn broken<T>(&self, expected: &'static str) -> Result<T, Broken> {
         Err(Broken { at: self.at, expected })
     }
+}
+
+/// All if it is UTF-8, else what precedes the first byte that is not.
+pub(super) fn valid_prefix(bytes: &[u8]) -> &str {
+    simdutf8::basic::from_utf8(bytes).unwrap_or_else(|_| {
+        let valid = bytes.utf8_chunks().next();
+        valid.map(|chunk| chunk.valid()).unwrap_or_default()
+    })
 }
 
 const fn is_space(byte: u8) -> bool {
@@ -499,6 +512,20 @@ mod tests {
             let at = at.index(bytes.len());
             bytes[at] = byte;
             prop_assert_eq!(Skimmer::check(&bytes).is_ok(), serde_accepts(&bytes));
+        }
+
+        #[test]
+        fn long_strings_are_judged_as_short_ones_are(
+            before in r#"([a-c ]{1,20}|é|\\[bfnrt"/\\]|\\u[0-9a-fA-F]{4}){0,40}"#,
+            odd in r#"|"|\\|\\x|\\u12g4|\n|\x00"#,
+            after in r#"([a-c ]|é|\\[bfnrt"/\\]){0,40}"#,
+        ) {
+            let json = format!("\"{before}{odd}{after}\"");
+            prop_assert_eq!(Skimmer::check(json.as_bytes()).is_ok(), serde_accepts(json.as_bytes()));
+            let ours = Skimmer::new(json.as_bytes()).string();
+            if let (Ok(ours), Ok(theirs)) = (ours, serde_json::from_str::<String>(&json)) {
+                prop_assert_eq!(ours.decode(), theirs);
+            }
         }
 
         #[test]

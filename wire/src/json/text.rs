@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use super::skim::Span;
+use crate::swar::find_string_special;
 
 /// A checked JSON string where it stands in the input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a> {
-    /// What stands between the quotes: UTF-8, with its escapes.
-    pub(crate) raw: &'a [u8],
+    /// What stands between the quotes, with its escapes.
+    pub(crate) raw: &'a str,
     /// Where that begins in the input.
     pub(crate) start: usize,
     /// What kind of escapes it has.
@@ -30,7 +31,7 @@ impl<'a> Text<'a> {
     /// becomes U+FFFD.
     pub(crate) fn decode(&self) -> Cow<'a, str> {
         match self.escapes {
-            Escapes::None => Cow::Borrowed(core::str::from_utf8(self.raw).unwrap_or_default()),
+            Escapes::None => Cow::Borrowed(self.raw),
             Escapes::Short | Escapes::Unicode => {
                 let mut text = String::with_capacity(self.raw.len());
                 self.unescape(&mut text);
@@ -42,15 +43,18 @@ impl<'a> Text<'a> {
     /// Appends what [`Self::decode`] gives.
     pub(crate) fn unescape(&self, out: &mut String) {
         let mut rest = self.raw;
-        while let Some(at) = rest.iter().position(|&b| b == b'\\') {
-            let (plain, escape) = rest.split_at(at);
-            out.push_str(core::str::from_utf8(plain).unwrap_or_default());
-            let escape = escape.get(1..).unwrap_or_default();
-            let (char, length) = read_escape(escape);
-            out.push(char);
-            rest = escape.get(length..).unwrap_or_default();
+        loop {
+            let (plain, escapes) = split_plain(rest);
+            out.push_str(plain);
+            rest = escapes;
+            while let Some((char, behind)) = split_escape(rest) {
+                out.push(char);
+                rest = behind;
+            }
+            if rest.len() == escapes.len() {
+                return;
+            }
         }
-        out.push_str(core::str::from_utf8(rest).unwrap_or_default());
     }
 
     /// Whether the string is `""`.
@@ -64,54 +68,76 @@ impl<'a> Text<'a> {
     }
 }
 
-/// One character behind a backslash, and how many bytes of input it took, the backslash not
-/// included. `escape` begins behind the backslash.
-pub(crate) fn read_escape(escape: &[u8]) -> (char, usize) {
-    let simple = |c| (c, 1);
-    match escape.first() {
-        Some(b'n') => simple('\n'),
-        Some(b't') => simple('\t'),
-        Some(b'r') => simple('\r'),
-        Some(b'b') => simple('\u{8}'),
-        Some(b'f') => simple('\u{c}'),
-        Some(b'u') => read_unicode_escape(escape),
-        Some(&byte) => simple(char::from(byte)),
-        None => (char::REPLACEMENT_CHARACTER, 0),
-    }
+/// What a checked string has before its first escape, and the rest.
+pub(crate) fn split_plain(text: &str) -> (&str, &str) {
+    // Nothing else that is special stands between the quotes.
+    let at = find_string_special(text.as_bytes(), 0);
+    text.split_at_checked(at).unwrap_or((text, ""))
 }
 
-fn read_unicode_escape(escape: &[u8]) -> (char, usize) {
-    let first = hex(escape.get(1..5));
+/// What the escape stands for that a checked string begins with, and the rest; `None` if it begins
+/// with none.
+#[inline]
+pub(crate) fn split_escape(text: &str) -> Option<(char, &str)> {
+    if !text.starts_with('\\') {
+        return None;
+    }
+    let (char, length) = read_escape(text.as_bytes())?;
+    Some((char, text.get(length..).unwrap_or_default()))
+}
+
+/// The character that `escape` begins with, and how many bytes it takes there.
+fn read_escape(escape: &[u8]) -> Option<(char, usize)> {
+    let char = match escape.get(1)? {
+        b'u' => return read_unicode_escape(escape),
+        b'n' => '\n',
+        b't' => '\t',
+        b'r' => '\r',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        byte => char::from(*byte),
+    };
+    Some((char, 2))
+}
+
+fn read_unicode_escape(escape: &[u8]) -> Option<(char, usize)> {
+    let (first, behind) = escape.split_first_chunk().map(|(one, behind)| (unit(*one), behind))?;
     if let 0xd800..0xdc00 = first
-        && let Some(b"\\u") = escape.get(5..7)
-        && let low @ 0xdc00..0xe000 = hex(escape.get(7..11))
+        && let [b'\\', b'u', ..] = behind
+        && let Some(low @ 0xdc00..0xe000) = behind.first_chunk().map(|one| unit(*one))
     {
         let code = 0x1_0000 + ((first - 0xd800) << 10) + (low - 0xdc00);
-        return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 11);
+        return char::from_u32(code).map(|char| (char, 12));
     }
-    (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 5)
+    Some((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 6))
 }
 
-/// The value of digits that were checked to be hexadecimal.
-fn hex(digits: Option<&[u8]>) -> u32 {
-    // Of a digit the low four bits, of a letter these and nine more.
-    let digit = |b: u8| u32::from((b & 0xf) + 9 * (b >> 6));
-    digits.unwrap_or_default().iter().fold(0, |sum, &b| sum << 4 | digit(b))
+/// The value of an escape such as `\u4e2d`, whose digits were checked to be hexadecimal.
+fn unit([_, _, a, b, c, d]: [u8; 6]) -> u32 {
+    let digits = u32::from_be_bytes([a, b, c, d]);
+    // Of a digit the low four bits, of a letter these and nine more: all four at once.
+    let values = (digits & 0x0f0f_0f0f) + 9 * (digits >> 6 & 0x0101_0101);
+    let pairs = (values | values >> 4) & 0x00ff_00ff;
+    (pairs | pairs >> 8) & 0xffff
 }
 
 /// Appends `text` as a JSON string, with its quotes.
 pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    for char in text.chars() {
-        match char {
-            '"' => out.extend_from_slice(b"\\\""),
-            '\\' => out.extend_from_slice(b"\\\\"),
-            '\n' => out.extend_from_slice(b"\\n"),
-            '\r' => out.extend_from_slice(b"\\r"),
-            '\t' => out.extend_from_slice(b"\\t"),
-            '\0'..='\u{1f}' => out.extend_from_slice(format!("\\u{:04x}", char as u32).as_bytes()),
-            _ => out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+    let mut rest = text.as_bytes();
+    loop {
+        let (plain, special) = rest.split_at(find_string_special(rest, 0));
+        out.extend_from_slice(plain);
+        let Some((&special, tail)) = special.split_first() else { break };
+        match special {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            control => out.extend_from_slice(format!("\\u{control:04x}").as_bytes()),
         }
+        rest = tail;
     }
     out.push(b'"');
 }

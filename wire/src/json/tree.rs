@@ -7,7 +7,7 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use super::skim::{Broken, Kind, Skimmer};
+use super::skim::{Broken, Kind, Skimmer, valid_prefix};
 use super::text::{Escapes, Text};
 
 /// Room for one value at a time; kept from one to the next.
@@ -75,11 +75,13 @@ pub(crate) struct Items<'a> {
 impl Tree {
     /// Reads a whole text, in place of what was read before.
     pub(crate) fn parse<'t>(&'t mut self, text: &'t [u8]) -> Result<Json<'t>, Broken> {
-        let whole = core::str::from_utf8(text)
-            .map_err(|error| Broken { at: error.valid_up_to(), expected: "UTF-8" })?;
+        let whole = valid_prefix(text);
+        if whole.len() < text.len() {
+            return Err(Broken { at: whole.len(), expected: "UTF-8" });
+        }
         self.nodes.clear();
         self.unescaped.clear();
-        let mut json = Skimmer::new(text);
+        let mut json = Skimmer::of(whole);
         self.read(&mut json, Place::Text(0..0))?;
         json.end()?;
         let items =
