@@ -18,18 +18,23 @@ pub(crate) fn write_answer(answer: &Answer<'_>, stamp: Stamp) -> Vec<u8> {
             }
         });
         write_usage(o, answer.usage);
-        write_tail(o, answer.id, answer.model, stamp);
+        match answer.id {
+            Some(id) => write_tail(o, id, answer.model),
+            None => write_tail(o, &response_id(stamp), answer.model),
+        }
     });
     out
 }
 
 /// Who answered, which stands at the end of an answer and of every piece of a stream.
-pub(super) fn write_tail(o: &mut Object<'_>, id: Option<&str>, model: Option<&str>, stamp: Stamp) {
+pub(super) fn write_tail(o: &mut Object<'_>, id: &str, model: Option<&str>) {
     o.some_text("modelVersion", model);
-    match id {
-        Some(id) => o.text("responseId", id),
-        None => o.text("responseId", &format!("{:016x}", stamp.nonce)),
-    }
+    o.text("responseId", id);
+}
+
+/// What an answer is called whose provider has not named it.
+pub(super) fn response_id(stamp: Stamp) -> String {
+    format!("{:016x}", stamp.nonce)
 }
 
 fn write_candidate(o: &mut Object<'_>, choice: &Choice<'_>, index: usize) {

@@ -8,7 +8,7 @@ use super::finish::finish_word;
 use super::grounding::Grounding;
 use super::logprobs::write_logprobs;
 use super::usage::write_usage;
-use super::write_answer::write_tail;
+use super::write_answer::{response_id, write_tail};
 use super::write_parts::{write_call, write_thought};
 use crate::json::{List, Object, object};
 use crate::neutral::{Block, Citation, Delta, Event, Finish, Ruler, Stamp};
@@ -18,8 +18,7 @@ use crate::sse::MAX_FRAME;
 /// come; how it ended and what it used are its last piece.
 #[derive(Debug)]
 pub(crate) struct EventWriter {
-    stamp: Stamp,
-    id: Option<String>,
+    id: String,
     model: Option<String>,
     open: BTreeMap<u32, Open>,
     finishes: BTreeMap<u32, Finish>,
@@ -48,8 +47,7 @@ impl EventWriter {
     /// Usage is part of the protocol, asked for or not.
     pub(crate) fn new(stamp: Stamp, _usage_asked: bool) -> Self {
         Self {
-            stamp,
-            id: None,
+            id: response_id(stamp),
             model: None,
             open: BTreeMap::new(),
             finishes: BTreeMap::new(),
@@ -62,7 +60,9 @@ impl EventWriter {
     pub(crate) fn write(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         match event {
             Event::Start { id, model } => {
-                self.id = id.map(str::to_owned);
+                if let Some(id) = id {
+                    (*id).clone_into(&mut self.id);
+                }
                 self.model = model.map(str::to_owned);
             }
             Event::Open { choice, kind, .. } => {
@@ -169,7 +169,7 @@ impl EventWriter {
         object(out, |o| {
             o.list("candidates", candidates);
             write_usage(o, usage);
-            write_tail(o, self.id.as_deref(), self.model.as_deref(), self.stamp);
+            write_tail(o, &self.id, self.model.as_deref());
         });
         out.extend_from_slice(b"\n\n");
     }
