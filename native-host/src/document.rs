@@ -30,8 +30,8 @@ impl Source {
     /// The file cannot be read; the text names it.
     pub(crate) fn read(path: Option<&Path>) -> Result<Self, String> {
         let Some(path) = path else {
-            let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-            return Ok(Self::new(builtin::config(&has), "the built-in config".into()));
+            let find = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+            return Ok(Self::new(builtin::config(&find), "the built-in config".into()));
         };
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path)

@@ -32,6 +32,7 @@ pub(crate) fn classify(status: u16, fault: Option<Fault>, body: &[u8]) -> Verdic
 fn kind(status: u16, fault: Option<Fault>, message: &str) -> FailureKind {
     match fault {
         Some(Fault::Request) => of_request(message),
+        Some(Fault::Denied) if denies_a_model(message) => FailureKind::NotFound,
         // A quota of a day is not free again in a moment.
         Some(Fault::Throttled) if message.starts_with("too many tokens per day") => {
             FailureKind::QuotaExhausted
@@ -42,6 +43,15 @@ fn kind(status: u16, fault: Option<Fault>, message: &str) -> FailureKind {
         None if status == 400 => of_request(message),
         None => FailureKind::from_status(status, None),
     }
+}
+
+/// Whether it is this model that is not to be had, and not whoever asks that is turned away: another
+/// model of the account may well answer.
+fn denies_a_model(message: &str) -> bool {
+    let of_model =
+        message.contains(":foundation-model/") || message.contains(":inference-profile/");
+    NO_MODEL_ACCESS.iter().any(|pattern| message.starts_with(pattern))
+        || message.starts_with("user: ") && message.contains(" is not authorized to ") && of_model
 }
 
 /// What is wrong with a request, which only the message tells.
@@ -67,6 +77,12 @@ const NO_MODEL: &[&str] = &[
     "the provided model doesn't exist",
     "invocation of model id",
     "could not resolve the foundation model",
+];
+const NO_MODEL_ACCESS: &[&str] = &[
+    "you don't have access to the model",
+    "you do not have access to the model",
+    "model access is denied",
+    "access to this model is not available",
 ];
 const NO_ACCESS: &[&str] = &["operation not allowed", "your account is not authorized"];
 const CONTEXT: &[&str] = &[
@@ -112,6 +128,39 @@ mod tests {
         ] {
             assert_eq!(judge(status, name, "x"), (kind, status), "{name}");
         }
+    }
+
+    #[test]
+    fn a_model_that_is_denied_is_no_fault_of_the_credentials() {
+        use FailureKind as K;
+        let policy = |resource: &str| {
+            format!(
+                "User: arn:aws:iam::1:user/x is not authorized to perform: bedrock:InvokeModel on \
+                 resource: arn:aws:bedrock:eu-west-1:{resource} because no policy allows it"
+            )
+        };
+        for (message, kind) in [
+            ("You don't have access to the model with the specified model ID.", K::NotFound),
+            (
+                "Model access is denied due to IAM user or service role is not authorized to \
+                 perform the required AWS Marketplace actions.",
+                K::NotFound,
+            ),
+            (&policy(":foundation-model/m"), K::NotFound),
+            (&policy("1:inference-profile/eu.m"), K::NotFound),
+            (&policy("1:guardrail/g"), K::Auth),
+            ("Authentication failed: Please make sure your API Key is valid.", K::Auth),
+            ("Your account is not authorized to invoke this API operation.", K::Auth),
+            ("The security token included in the request is expired", K::Auth),
+            ("x: you don't have access to the model", K::Auth),
+            ("", K::Auth),
+        ] {
+            assert_eq!(judge(403, "AccessDeniedException", message), (kind, 403), "{message}");
+        }
+        // A signature is never a model's.
+        let denied = "You don't have access to the model with the specified model ID.";
+        assert_eq!(judge(403, "InvalidSignatureException", denied).0, K::Auth);
+        assert_eq!(judge(200, "accessDeniedException", denied), (K::NotFound, 403));
     }
 
     #[test]

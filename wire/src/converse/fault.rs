@@ -6,6 +6,9 @@ use pointsman_core::FailureKind;
 /// What an error's name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
+    /// Whoever asks may not, or not for this; for what, the message says.
+    Denied,
+    /// Nobody knows who asks.
     Access,
     NotFound,
     Throttled,
@@ -30,7 +33,7 @@ impl Fault {
 
     pub(super) const fn kind(self) -> FailureKind {
         match self {
-            Self::Access => FailureKind::Auth,
+            Self::Denied | Self::Access => FailureKind::Auth,
             Self::NotFound => FailureKind::NotFound,
             Self::Throttled => FailureKind::RateLimited,
             Self::Quota => FailureKind::QuotaExhausted,
@@ -43,7 +46,7 @@ impl Fault {
     /// The status that goes with it where there is none, as in a stream.
     pub(super) const fn status(self) -> u16 {
         match self {
-            Self::Access => 403,
+            Self::Denied | Self::Access => 403,
             Self::NotFound => 404,
             Self::Throttled => 429,
             Self::Quota | Self::Request => 400,
@@ -55,10 +58,9 @@ impl Fault {
 
 /// The errors of Converse and ConverseStream, and those that every service of Amazon's has.
 const NAMES: &[(&[&str], Fault)] = &[
+    (&["AccessDeniedException", "AccessDenied"], Fault::Denied),
     (
         &[
-            "AccessDeniedException",
-            "AccessDenied",
             "ExpiredTokenException",
             "ExpiredToken",
             "IncompleteSignatureException",
