@@ -45,6 +45,11 @@ pub(crate) struct Asked {
 pub(crate) struct Foreign {
     pub(crate) edits: Vec<Edit>,
     pub(crate) paths: Vec<String>,
+    /// Whether the model waits for the results of calls, and no thought that Anthropic takes is left
+    /// before them.
+    pub(crate) lacks_thought: bool,
+    /// Where the request tells the model to think.
+    pub(crate) enabled: Option<Span>,
 }
 
 impl Asked {
@@ -54,6 +59,13 @@ impl Asked {
         if self.model_spans.is_empty() && !self.plain_model {
             self.model_at = body.iter().position(|&byte| byte == b'{').map(|at| at + 1);
         }
+    }
+
+    /// Where thinking must be left out for a model that refuses to go on without the thought that
+    /// came before its calls.
+    pub(crate) fn thoughtless(&self) -> Option<Edit> {
+        let at = self.foreign.enabled.clone().filter(|_| self.foreign.lacks_thought)?;
+        Some(Edit { at, text: br#"{"type":"disabled"}"#.to_vec() })
     }
 
     /// The body without what is the router's own.

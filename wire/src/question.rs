@@ -165,6 +165,13 @@ impl Question {
     ) -> (Spliced, Vec<String>) {
         let mut edits = self.asked.edits(target.model);
         let mut lost = self.asked.foreign.paths.clone();
+        if provider == Dialect::Messages
+            && messages::Claude::named(target.model).wants_thoughts()
+            && let Some(left) = self.asked.thoughtless()
+        {
+            edits.push(left);
+            lost.push("thinking".to_owned());
+        }
         let overlay = target.overlay.filter(|one| !one.is_empty() && !self.is_form());
         let Some(overlay) = overlay else { return (Spliced::new(body.len(), edits), lost) };
         let spoken = self.spoken(provider, target, false);
@@ -219,6 +226,7 @@ impl Question {
             openai: target.is_openai(),
             form,
             max_output: self.facts.max_output_tokens,
+            lacks_thought: self.asked.foreign.lacks_thought,
             translated,
         }
     }

@@ -179,6 +179,43 @@ fn a_thought_that_another_provider_left_unsigned_does_not_go_to_anthropic() {
 }
 
 #[test]
+fn who_calls_tools_without_a_thought_that_anthropic_takes_does_not_think_on() {
+    let call = r#"{"type":"tool_use","id":"t","name":"f","input":{}}"#;
+    let unsigned = r#"{"type":"thinking","thinking":"hm","signature":""}"#;
+    let signed = r#"{"type":"thinking","thinking":"hm","signature":"c2ln"}"#;
+    let redacted = r#"{"type":"redacted_thinking","data":"x"}"#;
+    let enabled = r#"{ "type":"enabled", "budget_tokens":2000 }"#;
+    let adaptive = r#"{"type":"adaptive"}"#;
+    for (model, thinking, content, kept) in [
+        ("claude-opus-4-5", enabled, format!("{unsigned},{call}"), false),
+        ("claude-opus-4-5", enabled, call.to_owned(), false),
+        ("claude-opus-4-5", enabled, format!("{signed},{call}"), true),
+        ("claude-opus-4-5", enabled, format!("{redacted},{call}"), true),
+        ("claude-opus-4-5", enabled, r#"{"type":"text","text":"x"}"#.to_owned(), true),
+        // These take a turn as it is.
+        ("claude-opus-4-6", enabled, call.to_owned(), true),
+        ("claude-opus-4-7", adaptive, format!("{unsigned},{call}"), true),
+        ("kimi-k2", enabled, call.to_owned(), true),
+    ] {
+        let body = format!(
+            r#"{{"model":"g","max_tokens":9000,"messages":[{{"role":"user","content":"a"}},
+                {{"content":[{content}],"role":"assistant"}},
+                {{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t"}}]}}],
+                "thinking" : {thinking}}}"#
+        );
+        let question = ask(&Endpoint::Messages, body.as_bytes()).unwrap();
+        let target = Target { model, ..Target::new(Protocol::Anthropic) };
+        let stamp = Stamp { nonce: 1, created: 1 };
+        let prepared = question.prepare(body.as_bytes(), &target, stamp, Timestamp::ZERO).unwrap();
+        let sent = String::from_utf8(prepared.body.to_vec(body.as_bytes())).unwrap();
+        let expected = if kept { thinking } else { r#"{"type":"disabled"}"# };
+        assert!(sent.ends_with(&format!("\"thinking\" : {expected}}}")), "{model}: {sent}");
+        assert_eq!(prepared.lost.contains(&"thinking".to_owned()), !kept, "{model}: {content}");
+        let _: serde_json::Value = serde_json::from_str(&sent).unwrap();
+    }
+}
+
+#[test]
 fn a_model_that_the_path_names_stands_in_the_body_too() {
     let headers = ClientHeaders::default();
     let path = "/openai/deployments/group/chat/completions?api-version=2024-10-21";

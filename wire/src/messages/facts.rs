@@ -49,6 +49,16 @@ struct TopLevel {
     asked: Asked,
     text: Estimate,
     messages: bool,
+    turn: Turn,
+}
+
+/// What is in one message.
+#[derive(Clone, Copy, Default)]
+struct Turn {
+    assistant: bool,
+    called: bool,
+    /// It holds a thought that Anthropic takes.
+    thought: bool,
 }
 
 impl TopLevel {
@@ -62,6 +72,7 @@ impl TopLevel {
             "tools" => self.tools(json)?,
             "metadata.user_id" => self.facts.user = label(json)?,
             "output_config" | "output_format" => self.format(json)?,
+            "thinking" => self.thinking(json)?,
             _ => _ = json.skip()?,
         }
         Ok(())
@@ -96,14 +107,22 @@ impl TopLevel {
             return wrong(format!("messages[{at}]"), "an object");
         }
         self.text.add_tokens(MESSAGE_TOKENS);
+        self.turn = Turn::default();
         let mut foreign = false;
         json.enter()?;
         while let Some(key) = json.next_member()? {
-            if key.decode() == "content" {
-                foreign = self.said(json, &format!("messages[{at}].content"))?;
-            } else {
-                json.skip()?;
+            match (&*key.decode(), json.kind()?) {
+                ("content", _) => {
+                    foreign = self.said(json, &format!("messages[{at}].content"))?;
+                }
+                ("role", Kind::String) => {
+                    self.turn.assistant = json.string()?.decode() == "assistant";
+                }
+                _ => _ = json.skip()?,
             }
+        }
+        if self.turn.assistant && !foreign {
+            self.asked.foreign.lacks_thought = self.turn.called && !self.turn.thought;
         }
         Ok(foreign)
     }
@@ -122,7 +141,7 @@ impl TopLevel {
         while json.next_element()? {
             let start = json.position();
             let Found { foreign, citations } = self.block(json, path)?;
-            let Foreign { edits, paths } = &mut self.asked.foreign;
+            let Foreign { edits, paths, .. } = &mut self.asked.foreign;
             let own = format!("{path}[{at}]");
             if foreign {
                 paths.push(own);
@@ -159,13 +178,16 @@ impl TopLevel {
             return wrong(path, "a list of objects");
         }
         let (mut image, mut source) = (false, 0);
-        let (mut thought, mut signed, mut found) = (false, false, Found::default());
+        let (mut thought, mut redacted, mut signed) = (false, false, false);
+        let mut found = Found::default();
         json.enter()?;
         while let Some(key) = json.next_member()? {
             match (&*key.decode(), json.kind()?) {
                 ("type", Kind::String) => {
                     let kind = json.string()?.decode();
                     (image, thought) = (kind == "image", kind == "thinking");
+                    redacted = kind == "redacted_thinking";
+                    self.turn.called |= kind == "tool_use";
                 }
                 ("signature", Kind::String) => signed = !json.string()?.is_empty(),
                 ("source", _) => source = json.skip()?.len() as u64,
@@ -183,6 +205,7 @@ impl TopLevel {
         }
         self.facts.needs.vision |= image;
         self.text.add_tokens(if image { IMAGE_TOKENS } else { source.div_ceil(FILE_BYTES) });
+        self.turn.thought |= thought && signed || redacted;
         found.foreign |= thought && !signed;
         Ok(found)
     }
@@ -207,6 +230,26 @@ impl TopLevel {
             }
         }
         Ok(foreign.then(|| start..json.offset()))
+    }
+
+    /// Whether the model is to think, with so many tokens.
+    fn thinking(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        let start = json.position();
+        if json.kind()? != Kind::Object {
+            json.skip()?;
+            return Ok(());
+        }
+        let mut enabled = false;
+        json.enter()?;
+        while let Some(key) = json.next_member()? {
+            if key.decode() == "type" && json.kind()? == Kind::String {
+                enabled = json.string()?.decode() == "enabled";
+            } else {
+                json.skip()?;
+            }
+        }
+        self.asked.foreign.enabled = enabled.then(|| start..json.offset());
+        Ok(())
     }
 
     fn tools(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {

@@ -58,6 +58,11 @@ impl Claude {
         self.since(4, 6)
     }
 
+    /// Whether it refuses to go on thinking behind calls before which its thought is not shown.
+    pub(crate) fn wants_thoughts(self) -> bool {
+        self.version.is_some() && !self.thinks_adaptively()
+    }
+
     /// Whether it knows an effort above `high` and below `max`.
     pub(crate) fn knows_xhigh(self) -> bool {
         self.since(4, 7)

@@ -49,6 +49,8 @@ pub(crate) struct Spoken<'t> {
     pub(crate) form: Option<Form>,
     /// The most tokens of output that the client asked for.
     pub(crate) max_output: Option<u64>,
+    /// Whether the model waits for the results of calls whose thought is gone.
+    pub(crate) lacks_thought: bool,
     /// Whether it was written by us.
     pub(crate) translated: bool,
 }
@@ -232,7 +234,7 @@ impl Overlay {
         let written = if spoken.dialect == Dialect::Generate {
             generate::write_parameters(&chosen, spoken.model)
         } else {
-            let left = leave_thinking(body, &mut chosen);
+            let left = leave_thinking(body, spoken, &mut chosen);
             chosen.lost.extend(left);
             let most = chosen.max_output.or(spoken.max_output);
             let (mut written, thinks) = messages::write_parameters(&chosen, spoken.model, most);
@@ -290,11 +292,18 @@ fn fits(parameter: Parameter, body: &Body<'_>, dialect: Dialect) -> bool {
 }
 
 /// Leaves out how hard to think where the client demands a call, which Anthropic's models must make
-/// without a thought.
-fn leave_thinking(body: &Body<'_>, chosen: &mut Request<'_>) -> Option<String> {
-    let choice = body.value("tool_choice.type")?;
-    let forced = matches!(choice, b"\"any\"" | b"\"tool\"");
-    forced.then(|| chosen.thinking.take())?.map(|_| Parameter::ReasoningEffort.name().to_owned())
+/// without a thought, and where the thought before the last calls is gone.
+fn leave_thinking(
+    body: &Body<'_>,
+    spoken: &Spoken<'_>,
+    chosen: &mut Request<'_>,
+) -> Option<String> {
+    let choice = body.value("tool_choice.type");
+    let forced = matches!(choice, Some(b"\"any\"" | b"\"tool\""));
+    let gone = spoken.lacks_thought && messages::Claude::named(spoken.model).wants_thoughts();
+    (forced || gone)
+        .then(|| chosen.thinking.take())?
+        .map(|_| Parameter::ReasoningEffort.name().to_owned())
 }
 
 /// The parameters among these, and into `literal` all else.

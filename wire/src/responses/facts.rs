@@ -94,7 +94,7 @@ impl TopLevel {
                     self.text.add_tokens(ITEM_TOKENS);
                     let (start, path) = (json.position(), format!("input[{at}]"));
                     let foreign = self.item(json, &path)?;
-                    let Foreign { edits, paths } = &mut self.asked.foreign;
+                    let Foreign { edits, paths, .. } = &mut self.asked.foreign;
                     paths.extend(foreign.then_some(path));
                     cut.next(start..json.offset(), foreign, edits);
                     at += 1;
