@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use pointsman_core::{Protocol, Timestamp};
+use pointsman_core::{Node, Params, Protocol, Timestamp};
 use pointsman_wire::{
-    AnswerHeaders, ClientHeaders, Endpoint, Expected, Question, Stamp, Streaming, Target,
+    AnswerHeaders, ClientHeaders, Endpoint, Expected, Overlay, Question, Stamp, Streaming, Target,
     estimate_tokens, fault_reply,
 };
 
@@ -55,6 +55,33 @@ pub fn requests(data: &[u8]) {
         assert_eq!(again.facts.model, if in_body { MODEL } else { "m" });
         let facts = pointsman_core::Request { model: asked.facts.model.clone(), ..again.facts };
         assert_eq!(facts, asked.facts, "the provider is asked something else");
+        changed(&asked, data, &target);
+    }
+}
+
+/// Whatever the configuration fills in, forces and removes, what is sent is JSON and says it.
+fn changed(asked: &Question, data: &[u8], target: &Target<'_>) {
+    let number = |name: &str, number| (name.to_owned(), Node::Int(number));
+    let overlay = Overlay::new(&Params {
+        default: vec![number("temperature", 1), number("a.b.c", 2)],
+        set: vec![
+            number("max_tokens", 3),
+            number("a.b.d", 4),
+            ("reasoning_effort".to_owned(), Node::Text("low".to_owned())),
+        ],
+        drop: ["tools", "seed", "x.y", "stream_options"].map(str::to_owned).into(),
+    });
+    let target = Target { overlay: Some(&overlay), ..*target };
+    let Ok(prepared) = asked.prepare(data, &target, STAMP, NOW) else { return };
+    let sent = prepared.body.to_vec(data);
+    assert_eq!(sent.len(), prepared.body.len(), "the length is that of another body");
+    assert!(is_json(&sent), "what is sent is no JSON");
+    // Numbers may be larger than those of a value, and Google spells names as it likes.
+    if let Ok(sent) = serde_json::from_slice::<serde_json::Value>(&sent)
+        && target.protocol != Protocol::Gemini
+    {
+        assert_eq!(sent.pointer("/a/b/d"), Some(&4.into()), "{sent}");
+        assert_eq!(sent.get("tools"), None, "{sent}");
     }
 }
 

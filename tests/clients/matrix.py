@@ -5,6 +5,7 @@ import json
 import urllib.error
 import urllib.request
 
+import answers
 import cases
 import fields
 import langchain_speakers
@@ -170,6 +171,13 @@ is what responses become. OpenAI itself gets them as they are, as Azure does.
 byte. *Converted*: the request is said in the provider's protocol, and the answer in the client's.
 """
 
+HOLDS = """\
+## What answers hold
+
+What an answer may hold beside one text, asked for by OpenAI's, Anthropic's and Google's own clients in Python, plain and
+streamed. *Refused*: a 400 names what the provider's protocol has no place for, and nobody is asked.
+"""
+
 FIELDS = """\
 ## Members of requests
 
@@ -228,11 +236,17 @@ def losses(provider, client):
     return ", ".join(f"`{line[6:]}`" for line in lines if line.startswith("lost: ")) or "nothing"
 
 
-def page(members):
-    """The page; `members` is what became of them, by protocol, name and provider."""
+def page(members, found_answers):
+    """The page: what became of members and answers, by protocol, name and provider."""
     lines = [INTRODUCTION, row("client", *PROVIDERS), row(*["---"] * (1 + len(PROVIDERS)))]
     for protocol, title in TITLES.items():
         lines.append(row(title, *(cell(protocol, provider) for provider in PROVIDERS)))
+    lines += ["", HOLDS, row("client", "answer", *PROVIDERS)]
+    lines.append(row(*["---"] * (2 + len(PROVIDERS))))
+    for protocol, title in TITLES.items():
+        for name in answers.CHECKS[protocol]:
+            found = [found_answers.get((protocol, name, provider), "–") for provider in PROVIDERS]
+            lines.append(row(title, name, *found))
     lines += ["", FIELDS]
     for protocol, title in TITLES.items():
         lines += [f"### {title}", "", row("member", *PROVIDERS)]

@@ -3,6 +3,7 @@
 import os
 import unittest
 
+import answers
 import cases
 import fields
 import matrix
@@ -49,11 +50,28 @@ class Page(unittest.TestCase):
     maxDiff = None
 
     def test_the_page_is_what_was_found(self):
-        found = matrix.page(self.members())
+        found = matrix.page(self.members(), self.answers())
         if os.environ.get("UPDATE_GOLDEN"):
             matrix.PAGE.parent.mkdir(exist_ok=True)
             matrix.PAGE.write_text(found, "utf-8")
         self.assertEqual(matrix.PAGE.read_text("utf-8"), found)
+
+    def answers(self):
+        found = {}
+        for protocol, provider in matrix.pairs():
+            if not matrix.speaks(protocol, provider):
+                continue
+            pair = matrix.Pair(self, provider)
+            own = provider in matrix.OWN[protocol]
+            speaker = matrix.CLIENTS[protocol][0](pair.gateway.address, "chat")
+            self.addCleanup(speaker.close)
+            for name, check in answers.CHECKS[protocol].items():
+                with self.subTest(client=protocol, provider=provider, answer=name):
+                    became = answers.outcome(self, pair, own, speaker, check)
+                    found[protocol, name, provider] = became
+                    if own:
+                        self.assertEqual(became, "kept")
+        return found
 
     def members(self):
         members = {}

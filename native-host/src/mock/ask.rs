@@ -23,6 +23,12 @@ pub(crate) struct Ask {
     pub(crate) schema: Option<Value>,
     /// The model is to think aloud.
     pub(crate) thinks: bool,
+    /// How many answers; none is one.
+    pub(crate) answers: u64,
+    /// Tokens are to come with their probabilities, and with those of so many in their places.
+    pub(crate) logprobs: Option<u64>,
+    /// The model may search the web.
+    pub(crate) searches: bool,
 }
 
 /// A tool on offer.
@@ -82,6 +88,11 @@ pub(super) fn list_at<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
 /// The flag at `pointer`, or `false`.
 pub(super) fn flag_at(value: &Value, pointer: &str) -> bool {
     value.pointer(pointer).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// The whole number at `pointer`.
+pub(super) fn count_at(value: &Value, pointer: &str) -> Option<u64> {
+    value.pointer(pointer).and_then(Value::as_u64)
 }
 
 /// Whether there is anything but null at `pointer`.

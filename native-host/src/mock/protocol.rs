@@ -8,11 +8,13 @@ mod chat;
 mod completions;
 mod event_stream;
 mod gemini;
+mod logprobs;
 mod messages;
 mod openai;
 mod other;
 mod responses;
 mod route;
+mod search;
 
 use bytes::Bytes;
 use serde_json::Value;

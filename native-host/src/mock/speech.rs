@@ -31,6 +31,10 @@ pub(crate) struct Speech {
     pub(crate) usage: Option<Spent>,
     /// The client wants the usage at the end of the stream.
     pub(crate) include_usage: bool,
+    /// How often it is said, each time as an answer of its own.
+    pub(crate) answers: u64,
+    /// Tokens come with their probabilities, and with those of so many in their places.
+    pub(crate) logprobs: Option<u64>,
 }
 
 /// A part of an answer, in the pieces in which it is streamed.
@@ -42,6 +46,17 @@ pub(crate) enum Block {
     Text(Vec<String>),
     /// A call of a tool.
     Call(Call),
+    /// A search of the web, done by the provider. The words behind it cite what was found.
+    Search(Search),
+    /// What was found, for protocols that tell.
+    Found(Search),
+}
+
+/// A search of the web.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Search {
+    pub(crate) id: String,
+    pub(crate) query: String,
 }
 
 /// A call of a tool.
@@ -65,6 +80,9 @@ pub(crate) struct Spent {
     pub(crate) reasoning: u64,
 }
 
+/// As many answers as OpenAI gives at once.
+const MOST_ANSWERS: u64 = 128;
+
 /// The signature under every thought, for protocols that have one: base64, because some insist.
 pub(crate) const SIGNATURE: &str = "c2lnbmVkIGJ5IHRoZSBtb2Nr";
 
@@ -84,6 +102,11 @@ impl Speech {
                 arguments: sample(&tool.parameters).to_string(),
             }));
         }
+        if calls.is_empty() && ask.searches {
+            let id = format!("srvtoolu_{}", voice.name);
+            let search = Search { id, query: ask.text.clone() };
+            blocks.extend([Block::Search(search.clone()), Block::Found(search)]);
+        }
         if calls.is_empty() {
             blocks.push(Block::Text(match (&answer.text, told(ask)) {
                 (Some(text), _) => words(text, spoken),
@@ -93,11 +116,13 @@ impl Speech {
         }
         let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
         let thoughts = if ask.thinks { blocks.first().map_or(0, Block::len) } else { 0 };
+        let answers = ask.answers.clamp(1, MOST_ANSWERS);
         let usage = Spent {
             input: answer.input_tokens.unwrap_or(ask.input_tokens),
             cached: answer.cached_tokens,
             cache_written: answer.cache_write_tokens,
-            output: answer.output_tokens.unwrap_or_else(|| blocks.iter().map(Block::len).sum()),
+            output: answer.output_tokens.unwrap_or_else(|| blocks.iter().map(Block::len).sum())
+                * answers,
             reasoning: answer.reasoning_tokens.unwrap_or(thoughts),
         };
         Self {
@@ -107,7 +132,17 @@ impl Speech {
             finish: answer.finish.clone().unwrap_or_else(|| finish.to_owned()),
             usage: (answer.usage != Some(false)).then_some(usage),
             include_usage: ask.include_usage,
+            answers,
+            logprobs: ask.logprobs,
         }
+    }
+
+    /// The search that was done for it.
+    pub(crate) fn search(&self) -> Option<&Search> {
+        self.blocks.iter().find_map(|block| match block {
+            Block::Search(search) => Some(search),
+            _ => None,
+        })
     }
 
     /// All words for the user.
@@ -143,6 +178,7 @@ impl Block {
         match self {
             Self::Thought(pieces) | Self::Text(pieces) => pieces.len() as u64,
             Self::Call(call) => call.pieces().len() as u64,
+            Self::Search(_) | Self::Found(_) => 0,
         }
     }
 }

@@ -68,15 +68,16 @@ fn choice(body: &Value) -> Choice {
 }
 
 pub(super) fn whole(speech: &Speech) -> Value {
-    let blocks = speech.blocks.iter().map(|block| match block {
+    let blocks = speech.blocks.iter().filter_map(|block| match block {
         Block::Thought(pieces) => {
             let text = json!({ "text": pieces.concat(), "signature": SIGNATURE });
-            json!({ "reasoningContent": { "reasoningText": text } })
+            Some(json!({ "reasoningContent": { "reasoningText": text } }))
         }
-        Block::Text(pieces) => json!({ "text": pieces.concat() }),
-        Block::Call(call) => json!({ "toolUse": {
+        Block::Text(pieces) => Some(json!({ "text": pieces.concat() })),
+        Block::Call(call) => Some(json!({ "toolUse": {
             "toolUseId": call.id, "name": call.name, "input": call.input(),
-        }}),
+        }})),
+        Block::Search(_) | Block::Found(_) => None,
     });
     let blocks: Vec<Value> = blocks.collect();
     json!({
@@ -129,6 +130,7 @@ fn block_frames(tokens: &mut Vec<Bytes>, index: usize, block: &Block) {
                 *token = joined([start, token.clone()]);
             }
         }
+        Block::Search(_) | Block::Found(_) => return,
     }
     let stop = message("contentBlockStop", &json!({ "contentBlockIndex": index }));
     if let Some(token) = tokens.last_mut() {

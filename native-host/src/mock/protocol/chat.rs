@@ -5,8 +5,10 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::openai::CREATED;
-use super::{Family, Frames, azure, event, joined};
-use crate::mock::ask::{Ask, Choice, Tool, flag_at, is_at, list_at, media_type, text_at, text_of};
+use super::{Family, Frames, azure, event, joined, logprobs, search};
+use crate::mock::ask::{
+    Ask, Choice, Tool, count_at, flag_at, is_at, list_at, media_type, text_at, text_of,
+};
 use crate::mock::speech::{Block, Call, Speech, Spent};
 use crate::mock::trouble::Trouble;
 
@@ -20,6 +22,10 @@ pub(super) fn ask(body: &Value) -> Result<Ask, Trouble> {
         include_usage: flag_at(body, "/stream_options/include_usage"),
         tools: list_at(body, "/tools").iter().map(|tool| tool_in(tool, "/function")).collect(),
         choice: choice(body.get("tool_choice")),
+        answers: count_at(body, "/n").unwrap_or(1),
+        logprobs: flag_at(body, "/logprobs")
+            .then(|| count_at(body, "/top_logprobs").unwrap_or_default()),
+        searches: is_at(body, "/web_search_options"),
         thinks: text_at(body, "/reasoning_effort") != "none" && is_at(body, "/reasoning_effort"),
         ..Ask::default()
     };
@@ -70,7 +76,7 @@ pub(super) fn whole(speech: &Speech, family: Family) -> Value {
     message.insert("role".into(), "assistant".into());
     message.insert("content".into(), json!(speech.text()));
     message.insert("refusal".into(), Value::Null);
-    message.insert("annotations".into(), json!([]));
+    message.insert("annotations".into(), annotations(speech));
     if let Some(thoughts) = speech.thoughts() {
         message.insert("reasoning_content".into(), thoughts.into());
     }
@@ -78,13 +84,18 @@ pub(super) fn whole(speech: &Speech, family: Family) -> Value {
     if !calls.is_empty() {
         message.insert("tool_calls".into(), calls.into());
     }
-    let mut choice = json!({
-        "index": 0, "message": message, "logprobs": null, "finish_reason": speech.finish,
-    });
-    if family == Family::Azure {
-        choice["content_filter_results"] = azure::unfiltered();
-    }
-    let mut body = envelope(speech, "chat.completion", json!([choice]));
+    let choice = |index| {
+        let mut choice = json!({
+            "index": index, "message": message, "logprobs": logprobs_of(speech, &said(speech)),
+            "finish_reason": speech.finish,
+        });
+        if family == Family::Azure {
+            choice["content_filter_results"] = azure::unfiltered();
+        }
+        choice
+    };
+    let choices: Vec<Value> = (0..speech.answers).map(choice).collect();
+    let mut body = envelope(speech, "chat.completion", json!(choices));
     if let Some(spent) = speech.usage {
         body["usage"] = usage(spent);
     }
@@ -109,16 +120,23 @@ pub(super) fn frames(speech: &Speech, family: Family) -> Frames {
                 tokens.extend(pieces.iter().map(thought));
             }
             Block::Text(pieces) => {
-                tokens
-                    .extend(pieces.iter().map(|piece| frame(speech, json!({ "content": piece }))));
+                tokens.extend(pieces.iter().map(|piece| {
+                    let logprobs = logprobs_of(speech, std::slice::from_ref(piece));
+                    frame_with(speech, json!({ "content": piece }), logprobs, Value::Null)
+                }));
+                let cited = frame(speech, json!({ "annotations": annotations(speech) }));
+                if let Some(last) = tokens.last_mut().filter(|_| speech.search().is_some()) {
+                    *last = joined([last.clone(), cited]);
+                }
             }
+            Block::Search(_) | Block::Found(_) => {}
             Block::Call(call) => {
                 tokens.extend(call_frames(speech, call, nth_call));
                 nth_call += 1;
             }
         }
     }
-    let mut closing = frame_with(speech, json!({}), json!(speech.finish)).to_vec();
+    let mut closing = frame_with(speech, json!({}), Value::Null, json!(speech.finish)).to_vec();
     if let (true, Some(spent)) = (speech.include_usage, speech.usage) {
         let mut last = envelope(speech, "chat.completion.chunk", json!([]));
         last["usage"] = usage(spent);
@@ -152,12 +170,41 @@ fn called(call: &Call) -> Value {
 }
 
 fn frame(speech: &Speech, delta: Value) -> Bytes {
-    frame_with(speech, delta, Value::Null)
+    frame_with(speech, delta, Value::Null, Value::Null)
 }
 
-fn frame_with(speech: &Speech, delta: Value, finish: Value) -> Bytes {
-    let choice = json!({ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish });
-    event(&envelope(speech, "chat.completion.chunk", json!([choice])))
+/// One frame for each of the answers.
+fn frame_with(speech: &Speech, delta: Value, logprobs: Value, finish: Value) -> Bytes {
+    let frames = (0..speech.answers).map(|index| {
+        let choice = json!({
+            "index": index, "delta": delta, "logprobs": logprobs, "finish_reason": finish,
+        });
+        event(&envelope(speech, "chat.completion.chunk", json!([choice])))
+    });
+    frames.collect::<Vec<_>>().concat().into()
+}
+
+/// All words, in their pieces.
+fn said(speech: &Speech) -> Vec<String> {
+    let pieces = speech.blocks.iter().filter_map(|block| match block {
+        Block::Text(pieces) => Some(pieces.clone()),
+        _ => None,
+    });
+    pieces.flatten().collect()
+}
+
+fn logprobs_of(speech: &Speech, tokens: &[String]) -> Value {
+    let Some(others) = speech.logprobs else { return Value::Null };
+    let tokens: Vec<Value> =
+        tokens.iter().map(|token| logprobs::of_openai(token, others)).collect();
+    json!({ "content": tokens, "refusal": null })
+}
+
+/// What of the answer cites what was found in the web.
+fn annotations(speech: &Speech) -> Value {
+    let cited = speech.search().and(speech.text()).map(|text| search::of_openai(&text));
+    let cited = cited.map(|cited| json!({ "type": "url_citation", "url_citation": cited }));
+    json!(cited.into_iter().collect::<Vec<_>>())
 }
 
 fn envelope(speech: &Speech, object: &str, choices: Value) -> Value {

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{Frames, Framing, event};
-use crate::mock::ask::{Ask, Choice, Tool, flag_at, is_at, list_at, text_at, text_of};
+use super::{Frames, Framing, event, logprobs, search};
+use crate::mock::ask::{Ask, Choice, Tool, count_at, flag_at, is_at, list_at, text_at, text_of};
 use crate::mock::speech::{Block, SIGNATURE, Speech, Spent};
 use crate::mock::trouble::Trouble;
 
@@ -18,7 +18,11 @@ pub(super) fn ask(body: &Value) -> Result<Ask, Trouble> {
     let config = body.get("generationConfig").unwrap_or(&Value::Null);
     let mut ask = Ask {
         tools: tools(body),
+        searches: list_at(body, "/tools").iter().any(|tool| is_at(tool, "/googleSearch")),
         choice: choice(body),
+        answers: count_at(config, "/candidateCount").unwrap_or(1),
+        logprobs: flag_at(config, "/responseLogprobs")
+            .then(|| count_at(config, "/logprobs").unwrap_or_default()),
         thinks: flag_at(config, "/thinkingConfig/includeThoughts"),
         schema: config
             .get("responseJsonSchema")
@@ -100,28 +104,37 @@ fn choice(body: &Value) -> Choice {
 }
 
 pub(super) fn whole(speech: &Speech) -> Value {
-    let parts = speech.blocks.iter().map(|block| match block {
-        Block::Thought(pieces) => thought(&pieces.concat()),
-        Block::Text(pieces) => json!({ "text": pieces.concat() }),
-        Block::Call(call) => called(call),
+    let parts = speech.blocks.iter().filter_map(|block| match block {
+        Block::Thought(pieces) => Some(thought(&pieces.concat())),
+        Block::Text(pieces) => Some(json!({ "text": pieces.concat() })),
+        Block::Call(call) => Some(called(call)),
+        Block::Search(_) | Block::Found(_) => None,
     });
     let parts: Vec<Value> = parts.collect();
-    chunk(speech, &json!(parts), Some(&speech.finish))
+    let tokens = speech.blocks.iter().flat_map(|block| match block {
+        Block::Text(pieces) => pieces.clone(),
+        _ => Vec::new(),
+    });
+    let tokens: Vec<String> = tokens.collect();
+    chunk(speech, &json!(parts), &tokens, Some(&speech.finish))
 }
 
 pub(super) fn frames(speech: &Speech, framing: Framing) -> Frames {
-    let chunk = |part: Value| chunk(speech, &json!([part]), None);
+    let chunk = |part: Value| chunk(speech, &json!([part]), &[], None);
+    let said = |text: &String| {
+        let tokens = std::slice::from_ref(text);
+        self::chunk(speech, &json!([{ "text": text }]), tokens, None)
+    };
     let mut chunks = vec![chunk(json!({ "text": "" }))];
     for block in &speech.blocks {
         match block {
             Block::Thought(pieces) => chunks.extend(pieces.iter().map(|text| chunk(thought(text)))),
-            Block::Text(pieces) => {
-                chunks.extend(pieces.iter().map(|text| chunk(json!({ "text": text }))));
-            }
+            Block::Text(pieces) => chunks.extend(pieces.iter().map(said)),
             Block::Call(call) => chunks.push(chunk(called(call))),
+            Block::Search(_) | Block::Found(_) => {}
         }
     }
-    chunks.push(self::chunk(speech, &json!([{ "text": "" }]), Some(&speech.finish)));
+    chunks.push(self::chunk(speech, &json!([{ "text": "" }]), &[], Some(&speech.finish)));
     let mut bytes: Vec<Bytes> = match framing {
         Framing::Sse => chunks.iter().map(event).collect(),
         Framing::Array => {
@@ -148,13 +161,26 @@ fn called(call: &crate::mock::speech::Call) -> Value {
     json!({ "functionCall": function, "thoughtSignature": SIGNATURE })
 }
 
-fn chunk(speech: &Speech, parts: &Value, finish: Option<&str>) -> Value {
-    let mut candidate = json!({ "index": 0, "content": { "role": "model", "parts": parts } });
-    if let Some(finish) = finish {
-        candidate["finishReason"] = finish_reason(finish).into();
-    }
+/// `tokens` are those of the words among the parts.
+fn chunk(speech: &Speech, parts: &Value, tokens: &[String], finish: Option<&str>) -> Value {
+    let candidate = |index| {
+        let mut candidate =
+            json!({ "index": index, "content": { "role": "model", "parts": parts } });
+        if let Some(others) = speech.logprobs.filter(|_| !tokens.is_empty()) {
+            candidate["avgLogprobs"] = logprobs::LIKELIEST.into();
+            candidate["logprobsResult"] = logprobs::of_gemini(tokens, others);
+        }
+        if let Some(finish) = finish {
+            candidate["finishReason"] = finish_reason(finish).into();
+            if let (Some(found), Some(text)) = (speech.search(), speech.text()) {
+                candidate["groundingMetadata"] = search::of_gemini(found, &text);
+            }
+        }
+        candidate
+    };
+    let candidates: Vec<Value> = (0..speech.answers).map(candidate).collect();
     let mut body = json!({
-        "candidates": [candidate],
+        "candidates": candidates,
         "modelVersion": speech.model,
         "responseId": speech.name,
     });

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{Frames, joined, named_event};
+use super::{Frames, joined, named_event, search};
 use crate::mock::ask::{Ask, Choice, Tool, flag_at, list_at, text_at, text_of};
 use crate::mock::speech::{Block, SIGNATURE, Speech, Spent};
 use crate::mock::trouble::Trouble;
@@ -21,6 +21,9 @@ pub(super) fn ask(body: &Value) -> Result<Ask, Trouble> {
         model: text_at(body, "/model"),
         stream: flag_at(body, "/stream"),
         tools: tools(body),
+        searches: list_at(body, "/tools")
+            .iter()
+            .any(|tool| text_at(tool, "/type").starts_with("web_search_")),
         choice: choice(body),
         thinks: matches!(text_at(body, "/thinking/type").as_str(), "enabled" | "adaptive"),
         schema: body
@@ -47,7 +50,8 @@ pub(super) fn ask(body: &Value) -> Result<Ask, Trouble> {
 }
 
 fn tools(body: &Value) -> Vec<Tool> {
-    let tools = list_at(body, "/tools").iter().map(|tool| Tool {
+    let own = |tool: &&Value| matches!(text_at(tool, "/type").as_str(), "" | "custom");
+    let tools = list_at(body, "/tools").iter().filter(own).map(|tool| Tool {
         name: text_at(tool, "/name"),
         parameters: tool.get("input_schema").cloned().unwrap_or_default(),
     });
@@ -69,8 +73,18 @@ pub(super) fn whole(speech: &Speech) -> Value {
             json!({ "type": "thinking", "thinking": pieces.concat(), "signature": SIGNATURE })
         }
         Block::Text(pieces) => {
-            json!({ "type": "text", "text": pieces.concat() })
+            let text = pieces.concat();
+            let mut block = json!({ "type": "text", "text": text });
+            if speech.search().is_some() {
+                block["citations"] = json!([search::of_anthropic(&text)]);
+            }
+            block
         }
+        Block::Search(search) => json!({
+            "type": "server_tool_use", "id": search.id, "name": "web_search",
+            "input": { "query": search.query },
+        }),
+        Block::Found(search) => search::found_by_anthropic(search),
         Block::Call(call) => {
             json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.input() })
         }
@@ -106,7 +120,22 @@ pub(super) fn frames(speech: &Speech) -> Frames {
                 tokens.push(start(json!({ "type": "text", "text": "" })));
                 let said = |piece| delta(json!({ "type": "text_delta", "text": piece }));
                 tokens.extend(pieces.iter().map(said));
+                if speech.search().is_some() {
+                    let citation = search::of_anthropic(&pieces.concat());
+                    let cited = json!({ "type": "citations_delta", "citation": citation });
+                    tokens.push(delta(cited));
+                }
             }
+            Block::Search(search) => {
+                let empty = json!({});
+                tokens.push(start(json!({
+                    "type": "server_tool_use", "id": search.id, "name": "web_search",
+                    "input": empty,
+                })));
+                let input = json!({ "query": search.query }).to_string();
+                tokens.push(delta(json!({ "type": "input_json_delta", "partial_json": input })));
+            }
+            Block::Found(search) => tokens.push(start(search::found_by_anthropic(search))),
             Block::Call(call) => {
                 let empty = json!({});
                 let called = json!({
@@ -123,7 +152,7 @@ pub(super) fn frames(speech: &Speech) -> Frames {
     let delta = json!({ "stop_reason": stop_reason(&speech.finish), "stop_sequence": null });
     let mut last = json!({ "type": "message_delta", "delta": delta });
     if let Some(spent) = speech.usage {
-        last["usage"] = usage(spent);
+        last["usage"] = usage_of(speech, spent);
     }
     let stop = named_event("message_stop", &json!({ "type": "message_stop" }));
     let closing = named_event("message_delta", &last);
@@ -154,9 +183,18 @@ fn message(speech: &Speech, content: Value, stop_reason: Value, output: u64) -> 
         "stop_sequence": null,
     });
     if let Some(spent) = speech.usage {
-        message["usage"] = usage(Spent { output, ..spent });
+        message["usage"] = usage_of(speech, Spent { output, ..spent });
     }
     message
+}
+
+/// A search has a price of its own.
+fn usage_of(speech: &Speech, spent: Spent) -> Value {
+    let mut usage = usage(spent);
+    if speech.search().is_some() {
+        usage["server_tool_use"] = json!({ "web_search_requests": 1 });
+    }
+    usage
 }
 
 /// What was read from and written to the cache is told apart from the rest of the input.

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::openai::{CREATED, code};
-use super::{Frames, chat, named_event};
-use crate::mock::ask::{Ask, flag_at, is_at, list_at, media_type, text_at, text_of};
+use super::{Frames, chat, logprobs, named_event, search};
+use crate::mock::ask::{Ask, count_at, flag_at, is_at, list_at, media_type, text_at, text_of};
 use crate::mock::speech::{Block, Call, SIGNATURE, Speech, Spent};
 use crate::mock::trouble::Trouble;
 
@@ -17,6 +17,13 @@ pub(super) fn ask(body: &Value) -> Result<Ask, Trouble> {
         stream: flag_at(body, "/stream"),
         tools: tools.map(|tool| chat::tool_in(tool, "")).collect(),
         choice: chat::choice(body.get("tool_choice")),
+        searches: list_at(body, "/tools")
+            .iter()
+            .any(|tool| text_at(tool, "/type").starts_with("web_search")),
+        logprobs: list_at(body, "/include")
+            .iter()
+            .any(|one| one == "message.output_text.logprobs")
+            .then(|| count_at(body, "/top_logprobs").unwrap_or_default()),
         thinks: is_at(body, "/reasoning/effort") && effort != "none",
         ..Ask::default()
     };
@@ -50,8 +57,8 @@ fn read_items(ask: &mut Ask, items: &[Value]) {
 }
 
 pub(super) fn whole(speech: &Speech) -> Value {
-    let items = speech.blocks.iter().enumerate();
-    let items: Vec<Value> = items.map(|(index, block)| item(index, block, true)).collect();
+    let items = told(speech).map(|(index, block)| item(speech, index, block, true));
+    let items: Vec<Value> = items.collect();
     response(speech, status(speech), items)
 }
 
@@ -62,8 +69,8 @@ pub(super) fn frames(speech: &Speech) -> Frames {
     events.push("response.in_progress", json!({ "response": started }));
     let opening = events.take();
     let mut tokens = Vec::new();
-    for (index, block) in speech.blocks.iter().enumerate() {
-        block_frames(&mut events, &mut tokens, index, block);
+    for (index, block) in told(speech) {
+        block_frames(&mut events, &mut tokens, speech, (index, block));
     }
     let terminal = match status(speech) {
         "completed" => "response.completed",
@@ -73,67 +80,88 @@ pub(super) fn frames(speech: &Speech) -> Frames {
     Frames { opening, tokens, closing: Bytes::new(), end: events.take(), spent: speech.usage }
 }
 
+/// The blocks that become items. What a search found is told in the citations alone.
+fn told(speech: &Speech) -> impl Iterator<Item = (usize, &Block)> {
+    speech.blocks.iter().filter(|block| !matches!(block, Block::Found(_))).enumerate()
+}
+
 /// A block's first events go with its first token, its last with its last: neither is content.
-fn block_frames(events: &mut Events, tokens: &mut Vec<Bytes>, index: usize, block: &Block) {
-    let added = json!({ "output_index": index, "item": item(index, block, false) });
+fn block_frames(
+    events: &mut Events,
+    tokens: &mut Vec<Bytes>,
+    speech: &Speech,
+    (index, block): (usize, &Block),
+) {
+    let added = json!({ "output_index": index, "item": item(speech, index, block, false) });
     events.push("response.output_item.added", added);
     let id = id(index, block);
-    let place = |value: Value| {
-        let mut place = json!({ "item_id": id, "output_index": index });
-        merge(&mut place, value);
-        place
-    };
-    let in_text = |value: Value| {
-        let mut place = place(json!({ "content_index": 0 }));
-        merge(&mut place, value);
-        place
-    };
-    let in_summary = |value: Value| {
-        let mut place = place(json!({ "summary_index": 0 }));
-        merge(&mut place, value);
-        place
-    };
-    let mut said =
-        |events: &mut Events, kind: &str, pieces: &[String], place: &dyn Fn(Value) -> Value| {
-            for (nth, piece) in pieces.iter().enumerate() {
-                let mut delta = json!({ "delta": piece });
-                if kind == "response.output_text" {
-                    delta["logprobs"] = json!([]);
-                }
-                events.push(&format!("{kind}.delta"), place(delta));
-                if nth + 1 < pieces.len() {
-                    tokens.push(events.take());
-                }
+    let place = |value| joined(json!({ "item_id": id, "output_index": index }), value);
+    let in_text = |value| joined(place(json!({ "content_index": 0 })), value);
+    let in_summary = |value| joined(place(json!({ "summary_index": 0 })), value);
+    let mut said = |events: &mut Events, kind: &str, deltas: Vec<Value>| {
+        let last = deltas.len().saturating_sub(1);
+        for (nth, delta) in deltas.into_iter().enumerate() {
+            events.push(&format!("{kind}.delta"), delta);
+            if nth < last {
+                tokens.push(events.take());
             }
-        };
+        }
+    };
+    let deltas = |pieces: &[String], place: &dyn Fn(Value) -> Value| {
+        pieces.iter().map(|piece| place(json!({ "delta": piece }))).collect::<Vec<_>>()
+    };
     match block {
         Block::Text(pieces) => {
-            let text = pieces.concat();
-            events.push("response.content_part.added", in_text(json!({ "part": part("") })));
-            said(events, "response.output_text", pieces, &in_text);
-            let done = json!({ "text": text, "logprobs": [] });
-            events.push("response.output_text.done", in_text(done));
-            events.push("response.content_part.done", in_text(json!({ "part": part(&text) })));
+            let empty = json!({ "part": part(None, &[]) });
+            events.push("response.content_part.added", in_text(empty));
+            let delta = |piece: &String| {
+                let logprobs = logprobs_of(speech, std::slice::from_ref(piece));
+                in_text(json!({ "delta": piece, "logprobs": logprobs }))
+            };
+            said(events, "response.output_text", pieces.iter().map(delta).collect());
+            for (kind, data) in text_end(speech, pieces) {
+                events.push(kind, in_text(data));
+            }
         }
         Block::Thought(pieces) => {
             let part = |text: &str| json!({ "part": { "type": "summary_text", "text": text } });
             let kind = "response.reasoning_summary";
             events.push(&format!("{kind}_part.added"), in_summary(part("")));
-            said(events, &format!("{kind}_text"), pieces, &in_summary);
+            said(events, &format!("{kind}_text"), deltas(pieces, &in_summary));
             let text = pieces.concat();
             events.push(&format!("{kind}_text.done"), in_summary(json!({ "text": text })));
             events.push(&format!("{kind}_part.done"), in_summary(part(&text)));
         }
         Block::Call(call) => {
             let kind = "response.function_call_arguments";
-            said(events, kind, &call.pieces(), &place);
+            said(events, kind, deltas(&call.pieces(), &place));
             let done = json!({ "name": call.name, "arguments": call.arguments });
             events.push(&format!("{kind}.done"), place(done));
         }
+        Block::Search(_) | Block::Found(_) => {
+            for state in ["in_progress", "searching", "completed"] {
+                let kind = format!("response.web_search_call.{state}");
+                events.push(&kind, place(json!({})));
+            }
+        }
     }
-    let done = json!({ "output_index": index, "item": item(index, block, true) });
+    let done = json!({ "output_index": index, "item": item(speech, index, block, true) });
     events.push("response.output_item.done", done);
     tokens.push(events.take());
+}
+
+/// What is told of words once all are said.
+fn text_end(speech: &Speech, pieces: &[String]) -> Vec<(&'static str, Value)> {
+    let text = pieces.concat();
+    let mut end = Vec::new();
+    if speech.search().is_some() {
+        let cited = json!({ "annotation_index": 0, "annotation": annotation(&text) });
+        end.push(("response.output_text.annotation.added", cited));
+    }
+    let done = json!({ "text": text, "logprobs": logprobs_of(speech, pieces) });
+    end.push(("response.output_text.done", done));
+    end.push(("response.content_part.done", json!({ "part": part(Some(speech), pieces) })));
+    end
 }
 
 /// Events under way, numbered.
@@ -155,6 +183,11 @@ impl Events {
     }
 }
 
+fn joined(mut into: Value, more: Value) -> Value {
+    merge(&mut into, more);
+    into
+}
+
 fn merge(into: &mut Value, more: Value) {
     if let (Value::Object(into), Value::Object(more)) = (into, more) {
         into.extend(more);
@@ -166,12 +199,13 @@ fn id(index: usize, block: &Block) -> String {
         Block::Thought(_) => "rs",
         Block::Text(_) => "msg",
         Block::Call(_) => "fc",
+        Block::Search(_) | Block::Found(_) => "ws",
     };
     format!("{kind}_{index}")
 }
 
 /// An item of the output, as it starts or when it is done.
-fn item(index: usize, block: &Block, done: bool) -> Value {
+fn item(speech: &Speech, index: usize, block: &Block, done: bool) -> Value {
     let status = if done { "completed" } else { "in_progress" };
     let id = id(index, block);
     match block {
@@ -182,7 +216,7 @@ fn item(index: usize, block: &Block, done: bool) -> Value {
             json!({ "id": id, "type": "reasoning", "summary": summary, "encrypted_content": sealed })
         }
         Block::Text(pieces) => {
-            let content = if done { vec![part(&pieces.concat())] } else { Vec::new() };
+            let content = if done { vec![part(Some(speech), pieces)] } else { Vec::new() };
             json!({
                 "id": id, "type": "message", "role": "assistant", "status": status,
                 "content": content,
@@ -195,11 +229,34 @@ fn item(index: usize, block: &Block, done: bool) -> Value {
                 "name": name, "arguments": arguments,
             })
         }
+        Block::Search(search) | Block::Found(search) => {
+            let action = json!({ "type": "search", "query": search.query });
+            json!({ "id": id, "type": "web_search_call", "status": status, "action": action })
+        }
     }
 }
 
-fn part(text: &str) -> Value {
-    json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] })
+/// Words, and what goes with them once they are all said.
+fn part(speech: Option<&Speech>, pieces: &[String]) -> Value {
+    let text = pieces.concat();
+    let cited = speech.and_then(Speech::search).map(|_| annotation(&text));
+    let annotations: Vec<Value> = cited.into_iter().collect();
+    let logprobs = speech.map_or_else(|| json!([]), |speech| logprobs_of(speech, pieces));
+    json!({
+        "type": "output_text", "text": text, "annotations": annotations, "logprobs": logprobs,
+    })
+}
+
+fn annotation(text: &str) -> Value {
+    let mut annotation = json!({ "type": "url_citation" });
+    merge(&mut annotation, search::of_openai(text));
+    annotation
+}
+
+fn logprobs_of(speech: &Speech, tokens: &[String]) -> Value {
+    let others = speech.logprobs;
+    let told = |others| tokens.iter().map(move |token| logprobs::of_openai(token, others));
+    json!(others.map(|others| told(others).collect::<Vec<_>>()).unwrap_or_default())
 }
 
 fn status(speech: &Speech) -> &'static str {

@@ -1,0 +1,165 @@
+"""What an answer may hold beside one text, asked for through real clients: several answers, the
+probabilities of tokens, and what was found in the web.
+
+A check asks plain or streamed, raises what the client raises, and asserts that what came is whole.
+"""
+
+import types
+
+TEXT = "Hello from east."
+ASKED = "Hello?"
+OTHERS = 2
+
+
+def chat(test, client, model, stream, **more):
+    """The answers by index: text, tokens with their probabilities, citations."""
+    messages = [{"role": "user", "content": ASKED}]
+    create = client.chat.completions.create
+    answer = create(model=model, messages=messages, stream=stream, **more)
+    found = {}
+    for chunk in answer if stream else [answer]:
+        for choice in chunk.choices:
+            said = choice.delta if stream else choice.message
+            here = found.setdefault(choice.index, entry())
+            here.text += said.content or ""
+            here.tokens += choice.logprobs.content or [] if choice.logprobs else []
+            here.cited += getattr(said, "annotations", None) or []
+            here.ends += [choice.finish_reason] if choice.finish_reason else []
+    return found
+
+
+def entry():
+    return types.SimpleNamespace(text="", tokens=[], cited=[], ends=[])
+
+
+def chat_several(test, client, model, stream):
+    several(test, chat(test, client, model, stream, n=2))
+
+
+def several(test, found):
+    test.assertEqual(sorted(found), [0, 1])
+    for here in found.values():
+        test.assertEqual((here.text, len(here.ends)), (TEXT, 1))
+
+
+def chat_logprobs(test, client, model, stream):
+    here = chat(test, client, model, stream, logprobs=True, top_logprobs=OTHERS)[0]
+    of_openai(test, here.tokens)
+
+
+def of_openai(test, tokens):
+    test.assertEqual("".join(token.token for token in tokens), TEXT)
+    for token in tokens:
+        test.assertLess(token.logprob, 0)
+        test.assertEqual(len(token.top_logprobs), OTHERS)
+
+
+def chat_search(test, client, model, stream):
+    here = chat(test, client, model, stream, web_search_options={})[0]
+    test.assertEqual(here.text, TEXT)
+    [cited] = here.cited
+    cited = cited if isinstance(cited, dict) else cited.model_dump()
+    test.assertEqual(cited["url_citation"]["url"], "https://example.com/found")
+
+
+def responses(client, model, stream, **more):
+    request = {"model": model, "input": ASKED, "store": False, **more}
+    if not stream:
+        return client.responses.create(**request)
+    with client.responses.stream(**request) as events:
+        return events.get_final_response()
+
+
+def responses_logprobs(test, client, model, stream):
+    include = ["message.output_text.logprobs"]
+    answer = responses(client, model, stream, include=include, top_logprobs=OTHERS)
+    [message] = [item for item in answer.output if item.type == "message"]
+    of_openai(test, message.content[0].logprobs)
+
+
+def responses_search(test, client, model, stream):
+    answer = responses(client, model, stream, tools=[{"type": "web_search"}])
+    kinds = [item.type for item in answer.output]
+    test.assertEqual(kinds, ["web_search_call", "message"])
+    test.assertEqual(answer.output_text, TEXT)
+    [cited] = answer.output[1].content[0].annotations
+    test.assertEqual(cited.url, "https://example.com/found")
+
+
+def messages_search(test, client, model, stream):
+    request = {
+        "model": model, "max_tokens": 100, "messages": [{"role": "user", "content": ASKED}],
+        "tools": [{"type": "web_search_20250305", "name": "web_search"}],
+    }
+    if stream:
+        with client.messages.stream(**request) as events:
+            answer = events.get_final_message()
+    else:
+        answer = client.messages.create(**request)
+    search, found, text = answer.content
+    kinds = (search.type, found.type, text.type)
+    test.assertEqual(kinds, ("server_tool_use", "web_search_tool_result", "text"))
+    test.assertEqual((search.id, text.text), (found.tool_use_id, TEXT))
+    test.assertEqual(found.content[0].url, text.citations[0].url)
+    test.assertEqual(answer.usage.server_tool_use.web_search_requests, 1)
+
+
+def gemini(client, model, stream, **config):
+    """The answers by index, as of chat completions."""
+    ask = client.models.generate_content_stream if stream else client.models.generate_content
+    answer = ask(model=model, contents=ASKED, config=config)
+    found = {}
+    for chunk in answer if stream else [answer]:
+        for candidate in chunk.candidates or []:
+            here = found.setdefault(candidate.index or 0, entry())
+            parts = (candidate.content and candidate.content.parts) or []
+            here.text += "".join(part.text or "" for part in parts)
+            here.tokens += [candidate.logprobs_result] if candidate.logprobs_result else []
+            here.cited += [candidate.grounding_metadata] if candidate.grounding_metadata else []
+            here.ends += [candidate.finish_reason] if candidate.finish_reason else []
+    return found
+
+
+def gemini_several(test, client, model, stream):
+    several(test, gemini(client, model, stream, candidate_count=2))
+
+
+def gemini_logprobs(test, client, model, stream):
+    here = gemini(client, model, stream, response_logprobs=True, logprobs=OTHERS)[0]
+    tokens = [token for result in here.tokens for token in result.chosen_candidates]
+    test.assertEqual("".join(token.token for token in tokens), TEXT)
+    top = [place for result in here.tokens for place in result.top_candidates]
+    test.assertEqual([len(place.candidates) for place in top], [OTHERS] * len(tokens))
+
+
+def gemini_search(test, client, model, stream):
+    here = gemini(client, model, stream, tools=[{"google_search": {}}])[0]
+    test.assertEqual(here.text, TEXT)
+    grounding = here.cited[-1]
+    test.assertEqual(grounding.grounding_chunks[0].web.uri, "https://example.com/found")
+    test.assertEqual(grounding.grounding_supports[0].segment.text, TEXT)
+
+
+SEVERAL, LOGPROBS, SEARCH = "several answers", "probabilities of tokens", "search of the web, cited"
+CHECKS = {
+    "chat": {SEVERAL: chat_several, LOGPROBS: chat_logprobs, SEARCH: chat_search},
+    "responses": {LOGPROBS: responses_logprobs, SEARCH: responses_search},
+    "messages": {SEARCH: messages_search},
+    "gemini": {SEVERAL: gemini_several, LOGPROBS: gemini_logprobs, SEARCH: gemini_search},
+}
+
+
+def outcome(test, pair, own, speaker, check):
+    """`kept`, `converted` or `refused`, plain and streamed alike."""
+    found = set()
+    for stream in (False, True):
+        before = pair.mock.seen()["requests"]
+        try:
+            check(test, speaker.client, "chat", stream)
+            found.add("kept" if own else "converted")
+        except speaker.error as error:
+            test.assertEqual(speaker.failure(error).status, 400)
+            test.assertEqual(pair.mock.seen()["requests"], before, error)
+            found.add("refused")
+    test.assertEqual(len(found), 1, found)
+    return found.pop()
