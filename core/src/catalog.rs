@@ -19,6 +19,7 @@ use crate::resolution::Wildcard;
 use crate::route_rules::RouteRules;
 pub use crate::strategy::Strategy;
 pub use crate::supports::Supports;
+use crate::vocabulary::{Vocabularies, Vocabulary};
 
 /// Everything the router knows that does not change while it runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,14 +81,6 @@ impl Catalog {
     /// Whether there is such a deployment, retired or not.
     pub fn has(&self, id: DeploymentId) -> bool {
         id.index() < self.deployments.len()
-    }
-
-    /// The model name to send to a deployment for a requested name.
-    pub fn upstream_model<'a>(&'a self, id: DeploymentId, requested: &'a str) -> &'a str {
-        match self.deployments.get(id.index()).map(|deployment| &deployment.model) {
-            Some(ModelName::Fixed(name)) => name,
-            _ => self.resolve(requested).map_or(requested, |found| found.concrete_model),
-        }
     }
 
     /// All deployments with their identities, in the order of identities; retired ones included.
@@ -173,6 +166,8 @@ pub struct Deployment {
     pub supports: Supports,
     /// What it costs, if known.
     pub price: Option<Price>,
+    /// What its inputs are counted in, where they are and it is known.
+    pub vocabulary: Option<Vocabulary>,
     /// See [`Member::lost`]; what holds where it is named directly.
     pub lost: Needs,
     /// Blocked by configuration (no credentials): never chosen, with the reason for people.
@@ -245,6 +240,8 @@ pub struct Group {
     pub(crate) has_default: bool,
     /// Whether a member takes its model from the request.
     pub(crate) takes_any: bool,
+    /// The vocabularies of its members and of all that calls may fall back to.
+    pub(crate) vocabularies: Vocabularies,
 }
 
 /// One member of a group.

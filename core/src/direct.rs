@@ -10,6 +10,7 @@ use crate::catalog::{Catalog, Deployment, Group, Member, ModelName, Policy, Prov
 use crate::config::{Affinity, Ceilings};
 use crate::id::{DeploymentId, GroupId};
 use crate::trace::ResolvedBy;
+use crate::vocabulary::Vocabularies;
 
 /// The names, and the hidden group of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,5 +102,6 @@ fn hidden(name: String, members: &[DeploymentId], all: &[Deployment], policy: Po
         hidden: true,
         has_default: false,
         takes_any: false,
+        vocabularies: Vocabularies::default(),
     }
 }

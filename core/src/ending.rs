@@ -78,8 +78,9 @@ impl Router {
         let used = used_uncommitted(&flight, kind, usage);
         self.settle(call, &flight, &used, now);
         call.history.record(flight.deployment, failure);
-        let window = self.catalog.deployment(flight.deployment).supports.context_tokens;
-        call.route.narrow(kind, window, crate::funnel::window_needed(&call.request));
+        let deployment = self.catalog.deployment(flight.deployment);
+        let needs = crate::funnel::window_needed(&call.request, deployment);
+        call.route.narrow(kind, deployment.supports.context_tokens, needs);
         self.follow_catalog(call);
         call.route.count_retries(self.retries_after(call, flight.deployment));
         self.step(call, None, now)

@@ -345,7 +345,7 @@ impl<'a> Funnel<'a> {
     /// Input, tools and the output the client reserves must fit; after a context failure the
     /// window must be larger than the one that failed.
     fn fits_window(&self, deployment: &Deployment) -> Result<(), Rejection> {
-        let needs = window_needed(self.request);
+        let needs = window_needed(self.request, deployment);
         match (deployment.supports.context_tokens, self.larger_than) {
             (Some(window), _) if window < needs => {
                 Err(Rejection::ContextTooSmall { window, needs })
@@ -363,12 +363,10 @@ impl<'a> Funnel<'a> {
     }
 }
 
-/// What a request takes of a context window, in tokens.
-pub(crate) fn window_needed(request: &Request) -> u64 {
-    request
-        .input_tokens
-        .saturating_add(request.tools_tokens)
-        .saturating_add(request.max_output_tokens.unwrap_or(0))
+/// What a request takes of a deployment's context window, in tokens.
+pub(crate) fn window_needed(request: &Request, deployment: &Deployment) -> u64 {
+    let input = request.input_in(deployment.vocabulary);
+    input.saturating_add(request.max_output_tokens.unwrap_or(0))
 }
 
 fn carries(deployment: &Deployment, tag: &str) -> bool {

@@ -69,7 +69,8 @@ impl Learnt {
         }
     }
 
-    /// An answer is whole and the provider said what it used.
+    /// An answer is whole and the provider said what it used. `estimated_input` is the estimate also
+    /// where the input was counted: what is corrected is never the count.
     pub(crate) fn learn(&mut self, estimated_input: u64, usage: &Usage) {
         if usage.estimated {
             return;
@@ -79,12 +80,14 @@ impl Learnt {
         self.input.learn(estimated_input, usage.input);
     }
 
-    /// What an attempt is expected to use: the host's estimate of the input, corrected, and the most
-    /// output there may be, or mostly is.
+    /// What an attempt is expected to use: the input as it was counted, else the host's estimate,
+    /// corrected; and the most output there may be, or mostly is.
     pub(crate) fn expected(&self, deployment: &Deployment, request: &Request) -> Amounts {
         let most = deployment.supports.output_tokens.unwrap_or(u64::MAX);
         let output = request.max_output_tokens.unwrap_or(self.usual_output().min(most));
-        Amounts { requests: 1, input: self.input(request.input_estimate()), output }
+        let counted = deployment.vocabulary.and_then(|own| request.counted.of(own));
+        let input = counted.unwrap_or_else(|| self.input(request.input_estimate()));
+        Amounts { requests: 1, input, output }
     }
 
     /// What of these counts at the deployment.

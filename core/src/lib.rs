@@ -124,6 +124,7 @@ mod time;
 mod trace;
 mod verdict;
 mod visits;
+mod vocabulary;
 mod walk;
 mod window;
 
@@ -143,7 +144,8 @@ pub use config::{
     Egress, GroupConfig, Key, Known, Loaded, MemberConfig, Metering, MissingKey, MockConfig,
     NotBuilt, Otlp, Parameter, Params, PolicyConfig, PreviousKey, Propagate, Protocol,
     ProviderConfig, Proxy, Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Semconv,
-    Server, Signal, State, Store, Telemetry, ThrottleConfig, TimeoutsConfig, TlsFiles, WaitConfig,
+    Server, Signal, State, Store, Telemetry, ThrottleConfig, TimeoutsConfig, TlsFiles, Tokens,
+    WaitConfig,
 };
 pub use cost::Price;
 pub use counting::{Counting, Reserve};
@@ -172,3 +174,4 @@ pub use trace::{
     ChosenBy, Decision, DecisionResult, LimitReading, ResolvedBy, Term, Trace, TraceEntry, Verdict,
     VerdictKind,
 };
+pub use vocabulary::{Counted, Vocabularies, Vocabulary};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::CallerId;
 use crate::idempotency::IdempotencyKey;
 use crate::preferences::Preferences;
+use crate::vocabulary::{Counted, Vocabulary};
 
 /// The facts of one client request. Hosts build it with the wire crate; scenario files write it out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,9 @@ pub struct Request {
     pub input_tokens: u64,
     /// Estimated tokens of tool definitions and schemas; they share the context window.
     pub tools_tokens: u64,
+    /// What the host has counted of both, for deployments whose vocabulary it knows: goes before the
+    /// estimates there.
+    pub counted: Counted,
     /// The most output tokens the client allows, if it said so.
     pub max_output_tokens: Option<u64>,
     /// What the answering model must be able to do.
@@ -64,6 +68,13 @@ impl Request {
     /// Estimated input tokens, tools included.
     pub(crate) const fn input_estimate(&self) -> u64 {
         self.input_tokens.saturating_add(self.tools_tokens)
+    }
+
+    /// Input tokens, tools included, for a deployment that reads in this vocabulary: as counted, else
+    /// as estimated.
+    pub(crate) fn input_in(&self, vocabulary: Option<Vocabulary>) -> u64 {
+        let counted = vocabulary.and_then(|vocabulary| self.counted.of(vocabulary));
+        counted.unwrap_or_else(|| self.input_estimate())
     }
 }
 

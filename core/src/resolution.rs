@@ -6,8 +6,8 @@
 
 use core::slice;
 
-use crate::catalog::Catalog;
-use crate::id::GroupId;
+use crate::catalog::{Catalog, ModelName};
+use crate::id::{DeploymentId, GroupId};
 use crate::preferences::Sort;
 use crate::route_rules::{Facts, Rule};
 use crate::trace::ResolvedBy;
@@ -104,6 +104,14 @@ impl Catalog {
             concrete_model: stripped.unwrap_or(name),
         };
         (Some(found), Some(rule))
+    }
+
+    /// The model name to send to a deployment for a requested name.
+    pub fn upstream_model<'a>(&'a self, id: DeploymentId, requested: &'a str) -> &'a str {
+        match self.deployments.get(id.index()).map(|deployment| &deployment.model) {
+            Some(ModelName::Fixed(name)) => name,
+            _ => self.resolve(requested).map_or(requested, |found| found.concrete_model),
+        }
     }
 
     /// The name of the concrete model that a request means.

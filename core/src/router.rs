@@ -210,7 +210,7 @@ impl Router {
             request.trace.then(|| Box::new(Trace { requested: request.model.clone(), entries }));
         let amounts = Amounts {
             requests: 1,
-            input: request.input_estimate(),
+            input: request.counted.largest().unwrap_or_else(|| request.input_estimate()),
             output: request.max_output_tokens.unwrap_or(OUTPUT_GUESS),
         };
         Call {

@@ -111,6 +111,7 @@ async fn ask(
     if live.catalog.wants_prefixes() {
         question.asked.facts.prefix = question.asked.prefix(&question.bytes);
     }
+    count(&gateway, &live.catalog, &mut question).await;
     let facts = &mut question.asked.facts;
     facts.idempotency = repeat::key(&head.headers, facts, &live.catalog, &question.bytes);
     let keeps_answer = !facts.stream || facts.idempotency.is_some();
@@ -121,6 +122,23 @@ async fn ask(
     tokio::spawn(drive::run(gateway, question, head));
     // The task always answers; if it died, the connection must not look healthy.
     response.await.map_err(|_| Cut)
+}
+
+/// Counts the input, where it is to be counted.
+async fn count(gateway: &Gateway, catalog: &Catalog, question: &mut Question) {
+    let wanted = catalog.vocabularies(&question.asked.facts);
+    if wanted.is_empty() {
+        return;
+    }
+    match gateway.counter.count(&question.asked, &question.bytes, wanted).await {
+        Ok(counts) => {
+            gateway.metrics.counted("counted");
+            for (vocabulary, exact) in counts {
+                question.asked.counted(vocabulary, exact);
+            }
+        }
+        Err(uncounted) => gateway.metrics.counted(uncounted.name()),
+    }
 }
 
 /// What the caller may use.

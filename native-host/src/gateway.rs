@@ -18,6 +18,7 @@ use pointsman_core::{
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
+use crate::count::Counter;
 use crate::decisions::Decisions;
 use crate::exits::{Exits, variable};
 use crate::gates::Gates;
@@ -62,6 +63,7 @@ pub(crate) struct Gateway {
     pub(crate) room: Arc<Room>,
     /// For all answers that are whole, held back, or kept.
     pub(crate) answers: Arc<Room>,
+    pub(crate) counter: Counter,
 }
 
 /// The router, and who is to be told when it wakes a call.
@@ -128,6 +130,7 @@ impl Gateway {
             bounds: server.bounds.clone(),
             room: Room::new(server.bounds.max_bodies),
             answers,
+            counter: Counter::new(),
         })
     }
 

@@ -16,6 +16,7 @@ mod cli;
 mod client;
 mod clock;
 mod commands;
+mod count;
 mod decisions;
 mod dial;
 mod document;

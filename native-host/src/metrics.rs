@@ -109,6 +109,7 @@ pub(crate) struct Metrics {
     attempt_duration: Family<DeploymentLabels, Histogram, fn() -> Histogram>,
     attempt_first_content: Family<DeploymentLabels, Histogram, fn() -> Histogram>,
     alerts_sent: Family<ResultLabels, Counter>,
+    inputs_counted: Family<ResultLabels, Counter>,
     pub(crate) gauges: Gauges,
 }
 
@@ -147,6 +148,7 @@ impl Metrics {
             attempt_duration: Family::new_with_constructor(seconds),
             attempt_first_content: Family::new_with_constructor(seconds),
             alerts_sent: Family::default(),
+            inputs_counted: Family::default(),
             gauges: Gauges::default(),
         };
         metrics.register();
@@ -200,6 +202,8 @@ impl Metrics {
         to.register_with_unit("attempt_first_content", help, Unit::Seconds, first);
         let help = "Webhook calls about budgets, sent, or lost for want of an answer or of room";
         to.register("budget_alert_deliveries", help, self.alerts_sent.clone());
+        let help = "Inputs that were to be counted, and what came of it";
+        to.register("inputs_counted", help, self.inputs_counted.clone());
         self.gauges.register(to);
         to.register("probes", "Active probes, by what they found", self.probes.clone());
     }
@@ -256,6 +260,11 @@ impl Metrics {
     pub(crate) fn alert_deliveries(&self) -> (Counter, Counter) {
         let counter = |result| self.alerts_sent.get_or_create_owned(&ResultLabels { result });
         (counter("sent"), counter("lost"))
+    }
+
+    /// An input was to be counted: `counted`, or why it is estimated.
+    pub(crate) fn counted(&self, result: &'static str) {
+        self.inputs_counted.get_or_create(&ResultLabels { result }).inc();
     }
 
     /// An attempt has ended: `ok`, or the failure's kind.
@@ -386,6 +395,7 @@ mod tests {
         metrics.probe(&name, "up");
         metrics.reload("ok");
         metrics.store_write("ok");
+        metrics.counted("counted");
         let _ = (metrics.usage_records(), metrics.telemetry("traces"), metrics.alert_deliveries());
         metrics.gauges.touch();
         metrics

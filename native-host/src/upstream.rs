@@ -185,7 +185,8 @@ async fn ask(
     let overlay = live.overlay(attempt.group, attempt.deployment);
     let max_output = deployment.supports.output_tokens;
     let web_search = deployment.supports.web_search == Some(true);
-    let target = Target { overlay, max_output, web_search, ..line.target(model) };
+    let vocabulary = deployment.vocabulary;
+    let target = Target { overlay, max_output, web_search, vocabulary, ..line.target(model) };
     let prepared = question.asked.prepare(&question.bytes, &target, stamp, now);
     let nothing = prepared.as_ref().map_or(&[][..], |prepared| &prepared.lost);
     outgoing.prepared(line.address(), model, nothing);

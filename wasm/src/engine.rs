@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use pointsman_core::{
-    Call, Config, DeploymentId, GroupId, Loaded, Node, Notice, Protocol, Router, Secret, SecretRef,
-    Timestamp,
+    Call, Config, DeploymentId, Duty, GroupId, Loaded, Node, Notice, Protocol, Router, Secret,
+    SecretRef, Timestamp,
 };
 use pointsman_wire::{Overlay, Target};
 
@@ -65,6 +65,7 @@ impl Engine {
             return Err(refused);
         }
         let mut notes = notes(&loaded);
+        notes.extend(undone(&loaded));
         let mut router = Router::new(Arc::new(loaded.catalog), now);
         for (path, id) in unspoken(&loaded.config, &router) {
             router.notice(Notice::Block(id), now);
@@ -153,6 +154,18 @@ fn refused(loaded: &Loaded) -> Vec<String> {
     paths.iter().map(|path| format!("{path}: {why}")).collect()
 }
 
+/// What this host does of what only makes serving better.
+const FULFILLED: [Duty; 1] = [Duty::Prefixes];
+
+/// Keys that nothing relies on and that this host does not act on.
+fn undone(loaded: &Loaded) -> Vec<String> {
+    let told = |path: &str| loaded.not_built.iter().any(|key| key.path == path);
+    let duties = loaded.config.duties().into_iter();
+    let undone =
+        duties.filter(|(duty, path)| !duty.restricts() && !FULFILLED.contains(duty) && !told(path));
+    undone.map(|(_, path)| format!("{path}: this host does not act on it")).collect()
+}
+
 /// Deployments of providers that answer without a network: only the native host plays those.
 fn unspoken(config: &Config, router: &Router) -> Vec<(String, DeploymentId)> {
     let catalog = router.catalog();
@@ -165,4 +178,24 @@ fn unspoken(config: &Config, router: &Router) -> Vec<(String, DeploymentId)> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_host_does_not_act_on_is_noted() {
+        let document = r#"{ "version": 1, "tokens": "exact",
+            "providers": { "p": { "protocol": "openai" } },
+            "deployments": { "d": { "provider": "p", "model": "gpt-4o", "probe": { "every": "5s" } } },
+            "groups": { "g": { "members": ["d"], "commit": "complete", "affinity": { "by": "prefix" } } } }"#;
+        let node: Node = serde_json::from_str(document).unwrap();
+        let engine = Engine::new(&node, &|_| None, Timestamp::ZERO).unwrap();
+        let about = |path: &str| engine.notes.iter().filter(|note| note.starts_with(path)).count();
+        for path in ["tokens", "deployments.d.probe", "groups.g.commit"] {
+            assert_eq!(about(path), 1, "{path}: {:?}", engine.notes);
+        }
+        assert_eq!(about("groups.g.affinity"), 0);
+    }
 }

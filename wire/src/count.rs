@@ -33,8 +33,7 @@ pub(crate) fn ask(
     let json = tree
         .parse(&whole)
         .map_err(|broken| RequestFault::Json(JsonFault::locate(&whole, broken)))?;
-    let inner = json.get("generateContentRequest").filter(|_| client == Dialect::Generate);
-    let request = client.read_request(inner.unwrap_or(json))?;
+    let request = client.read_request(inner(client, json))?;
     let for_target = WriteFor {
         model: target.model,
         max_output_default: Some(1),
@@ -50,11 +49,17 @@ pub(crate) fn ask(
 }
 
 /// The request that is to be counted; one that says nothing of its answer has room for one token.
-fn counted_request(client: Dialect, body: &[u8]) -> Vec<u8> {
+pub(crate) fn counted_request(client: Dialect, body: &[u8]) -> Vec<u8> {
     let brace = body.iter().position(|&byte| byte == b'{').filter(|_| client == Dialect::Messages);
     let Some(brace) = brace else { return body.to_vec() };
     let (before, after) = body.split_at(brace + 1);
     [before, b"\"max_tokens\":1,", after].concat()
+}
+
+/// The request itself, which one of Gemini's clients may have wrapped.
+pub(crate) fn inner(client: Dialect, json: Json<'_>) -> Json<'_> {
+    let wrapped = json.get("generateContentRequest").filter(|_| client == Dialect::Generate);
+    wrapped.unwrap_or(json)
 }
 
 /// Gemini wants the model's name a second time, inside the request.

@@ -2,11 +2,12 @@
 
 use core::fmt;
 
-use pointsman_core::{FailureKind, Request, Timestamp};
+use pointsman_core::{Counted, FailureKind, Request, Timestamp, Vocabulary};
 
 use crate::asked::Asked;
 use crate::dialect::Dialect;
 use crate::endpoint::{Endpoint, Streaming};
+use crate::exact::Exact;
 use crate::expected::Expected;
 use crate::fault::RequestFault;
 use crate::header::ClientHeaders;
@@ -28,6 +29,8 @@ pub struct Question {
     endpoint: Endpoint,
     headers: ClientHeaders,
     asked: Asked,
+    /// Whether what has been counted is in part estimated.
+    partly_estimated: bool,
 }
 
 /// A request as one target is to be sent it.
@@ -78,7 +81,7 @@ impl Question {
             facts.model = named;
             asked.named_elsewhere(body);
         }
-        Ok(Self { facts, endpoint, headers, asked })
+        Ok(Self { facts, endpoint, headers, asked, partly_estimated: false })
     }
 
     pub(crate) const fn endpoint(&self) -> &Endpoint {
@@ -90,9 +93,17 @@ impl Question {
         self.endpoint.dialect()
     }
 
-    /// Input tokens, tools included, as reckoned.
+    /// Input tokens, tools included, as counted, else as reckoned.
     pub fn input_tokens(&self) -> u64 {
-        self.facts.input_tokens.saturating_add(self.facts.tools_tokens)
+        let reckoned = || self.facts.input_tokens.saturating_add(self.facts.tools_tokens);
+        let Counted { cl100k, o200k } = self.facts.counted;
+        cl100k.max(o200k).unwrap_or_else(reckoned)
+    }
+
+    /// Takes note of a count: see [`Question::count_exactly`].
+    pub fn counted(&mut self, vocabulary: Vocabulary, exact: Exact) {
+        self.facts.counted = self.facts.counted.with(vocabulary, exact.tokens);
+        self.partly_estimated |= exact.estimated;
     }
 
     /// The hashes of the prompt's blocks: [`Request::prefix`]. Only a configuration that
@@ -242,7 +253,7 @@ impl Question {
         let client = self.dialect();
         let body = self.asked.for_provider(body);
         let asked = count::ask(client, &body, target)?;
-        let answer = asked.is_none().then(|| count::answer(client, self.input_tokens(), true));
+        let answer = asked.is_none().then(|| self.own_count(client, target));
         let (pass, provider, written) =
             asked.unwrap_or_else(|| (pass.clone(), client, Written::default()));
         let form = Some(Form::Count);
@@ -262,6 +273,14 @@ impl Question {
             },
             answer,
         })
+    }
+
+    /// The count that is ours to give.
+    fn own_count(&self, client: Dialect, target: &Target<'_>) -> Vec<u8> {
+        match target.vocabulary.and_then(|own| self.facts.counted.of(own)) {
+            Some(counted) => count::answer(client, counted, self.partly_estimated),
+            None => count::answer(client, self.input_tokens(), true),
+        }
     }
 
     /// The `content-type` of a streamed answer.

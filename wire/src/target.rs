@@ -3,7 +3,7 @@
 use core::fmt;
 use std::borrow::Cow;
 
-use pointsman_core::{Credentials, Protocol};
+use pointsman_core::{Credentials, Protocol, Vocabulary};
 
 use crate::header::Header;
 use crate::overlay::Overlay;
@@ -37,6 +37,8 @@ pub struct Target<'a> {
     pub web_search: bool,
     /// What the configuration changes in the request.
     pub overlay: Option<&'a Overlay>,
+    /// The vocabulary that its inputs are counted in, if it is known.
+    pub vocabulary: Option<Vocabulary>,
 }
 
 impl Target<'_> {
@@ -55,6 +57,7 @@ impl Target<'_> {
             max_output: None,
             web_search: false,
             overlay: None,
+            vocabulary: None,
         }
     }
 

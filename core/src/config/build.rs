@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use super::common::Reference;
 use super::deployment::DeploymentConfig;
-use super::document::Config;
+use super::document::{Config, Tokens};
 use super::fault::{Faults, shown};
 use super::group::GroupConfig;
-use super::known::{Known, Table};
+use super::known::{Known, Table, names_openais};
 use super::names::Names;
 use super::policy::{Affinity, PolicyConfig};
 use super::provider::{MissingKey, ProviderConfig, SCRIPTED_PROVIDER};
@@ -23,6 +23,7 @@ use crate::catalog::{
 use crate::direct::DirectNames;
 use crate::id::{GroupId, ProviderId};
 use crate::rates::Rates;
+use crate::vocabulary::{Vocabularies, Vocabulary};
 
 /// How long an answer is kept for a repeated idempotency key, unless the policy says.
 const IDEMPOTENCY_WINDOW: Duration = Duration::from_secs(600);
@@ -81,6 +82,7 @@ pub(crate) fn build(
     let quiet = Faults::default();
     catalog = catalog.with_direct_names(PolicyConfig::default().resolve(&config.policy, &quiet));
     catalog.note_members();
+    catalog.note_vocabularies();
     (catalog, known)
 }
 
@@ -101,6 +103,9 @@ impl Builder<'_> {
             deployment: config.name.clone(),
             supports: supports.without(&config.supports),
             price: price.filter(|_| config.price.is_none()),
+            vocabulary: provider
+                .filter(|one| self.counts() && config.vocabulary.is_none() && names_openais(one))
+                .and_then(|_| Vocabulary::of_model(&config.model)),
         }
     }
 
@@ -121,6 +126,7 @@ impl Builder<'_> {
             counting,
             supports: config.supports.or(&known.supports),
             price: config.price.or(known.price),
+            vocabulary: config.vocabulary.filter(|_| self.counts()).or(known.vocabulary),
             lost: config.params.lost(),
             blocked: provider.filter(|_| !self.scripted).and_then(blocked),
             retired: false,
@@ -129,6 +135,11 @@ impl Builder<'_> {
                 ..config.policy.overrides(&self.config.policy, self.faults)
             },
         }
+    }
+
+    /// Whether inputs are to be counted.
+    fn counts(&self) -> bool {
+        self.config.tokens == Tokens::Exact
     }
 
     /// Its own setting, else, if a probe costs nothing, the one for all.
@@ -183,6 +194,7 @@ impl Builder<'_> {
             hidden: false,
             has_default: false,
             takes_any: false,
+            vocabularies: Vocabularies::default(),
         }
     }
 

@@ -8,6 +8,7 @@ use super::reader::{Fields, Value};
 use crate::catalog::{Limits, Supports};
 use crate::cost::Price;
 use crate::counting::Counting;
+use crate::vocabulary::Vocabulary;
 
 /// One deployment.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,8 @@ pub struct DeploymentConfig {
     pub counting: Option<Counting>,
     /// What it costs.
     pub price: Option<Price>,
+    /// The vocabulary its model reads in, for `tokens: exact`; told by the model's name if absent.
+    pub vocabulary: Option<Vocabulary>,
     /// Changes to the request's parameters, for this target alone.
     pub params: Params,
     /// What it can do.
@@ -59,6 +62,7 @@ impl DeploymentConfig {
             limits: map.get("limits").map(|limits| Limits::read(&limits)).unwrap_or_default(),
             counting: map.read("counting", Counting::read),
             price: map.get("price").map(|price| Price::read(&price)),
+            vocabulary: map.read("vocabulary", |word| word.choice("vocabulary", &VOCABULARIES)),
             params: map.get("params").map(|params| Params::read(&params)).unwrap_or_default(),
             supports: map.get("supports").map(|can| Supports::read(&can)).unwrap_or_default(),
             policy: PolicyConfig::read_fields(map, Scope::Deployment),
@@ -101,4 +105,7 @@ pub(crate) fn tags(value: &Value<'_>) -> Option<Vec<String>> {
 }
 
 /// Tags of one deployment.
+const VOCABULARIES: [(&str, Vocabulary); 2] =
+    [("cl100k", Vocabulary::Cl100k), ("o200k", Vocabulary::O200k)];
+
 const MOST_TAGS: usize = 64;

@@ -52,6 +52,22 @@ pub struct Config {
     pub state: State,
     /// Whether a built-in table of models fills in what deployments do not say.
     pub known_models: bool,
+    /// How the tokens of inputs are found out.
+    pub tokens: Tokens,
+}
+
+/// How the tokens of inputs are found out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tokens {
+    /// Estimated, and corrected by what providers report.
+    #[default]
+    Estimate,
+    /// Counted by the host where a deployment's vocabulary is known, else estimated.
+    Exact,
+}
+
+impl Tokens {
+    const WORDS: [(&'static str, Self); 2] = [("estimate", Self::Estimate), ("exact", Self::Exact)];
 }
 
 /// Another name for a group, or for an alias of one.
@@ -122,6 +138,9 @@ impl Config {
                     .unwrap_or_default(),
                 state: map.get("state").map(|all| State::read(&all, secrets)).unwrap_or_default(),
                 known_models: map.read("known_models", Value::bool).unwrap_or(true),
+                tokens: map
+                    .read("tokens", |word| word.choice("way to find out tokens", &Tokens::WORDS))
+                    .unwrap_or_default(),
             }
         })
     }

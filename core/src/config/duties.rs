@@ -3,7 +3,7 @@
 //! for another must not be served as if it did.
 
 use super::callers::Callers;
-use super::document::Config;
+use super::document::{Config, Tokens};
 use super::egress::Egress;
 use super::policy::{Affinity, Commit, PolicyConfig};
 use super::storage::Store;
@@ -37,6 +37,8 @@ pub enum Duty {
     Alerts,
     /// Give the core the hashes of a prompt's beginning.
     Prefixes,
+    /// Count inputs with the vocabularies of models.
+    Counts,
 }
 
 impl Duty {
@@ -52,9 +54,12 @@ impl Duty {
             | Self::Store
             | Self::Journal
             | Self::Egress => true,
-            Self::Commit | Self::Idempotency | Self::Probes | Self::Prefixes | Self::Telemetry => {
-                false
-            }
+            Self::Commit
+            | Self::Idempotency
+            | Self::Probes
+            | Self::Prefixes
+            | Self::Counts
+            | Self::Telemetry => false,
         }
     }
 }
@@ -68,13 +73,14 @@ impl Config {
                 duties.push((duty, path.to_owned()));
             }
         };
-        let Self { callers, metering, telemetry, state, routes, egress, .. } = self;
+        let Self { callers, metering, telemetry, state, routes, egress, tokens, .. } = self;
         ask(*egress != Egress::default(), Duty::Egress, "egress");
         for provider in &self.providers {
             let path = |key| format!("providers.{}.{key}", provider.name);
             ask(provider.proxy.is_some(), Duty::Egress, &path("proxy"));
             ask(provider.ca.is_some(), Duty::Egress, &path("ca"));
         }
+        ask(*tokens == Tokens::Exact, Duty::Counts, "tokens");
         ask(!routes.is_empty(), Duty::RouteFacts, "routes");
         ask(*callers != Callers::default(), Duty::Callers, "callers");
         for (name, own) in &callers.organisations {
@@ -129,13 +135,14 @@ mod tests {
     #[test]
     fn each_key_names_its_duty_and_its_place() {
         let node = yaml_node(
-            "{ groups: { g: { affinity: { by: prefix }, members: [ { id: a, probe: { every: 5s } } ], commit: complete } },
+            "{ tokens: exact, groups: { g: { affinity: { by: prefix }, members: [ { id: a, probe: { every: 5s } } ], commit: complete } },
                policy: { idempotency: { window: 1m } } }",
         );
         let duties = Config::load_scenario(&node).map(|loaded| loaded.config.duties());
         assert_eq!(
             duties.unwrap_or_default(),
             [
+                (Duty::Counts, "tokens".to_owned()),
                 (Duty::Idempotency, "policy.idempotency".to_owned()),
                 (Duty::Commit, "groups.g.commit".to_owned()),
                 (Duty::Prefixes, "groups.g.affinity".to_owned()),

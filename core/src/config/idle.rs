@@ -1,7 +1,7 @@
 //! What is set and has nothing to act on.
 
 use super::deployment::DeploymentConfig;
-use super::document::Config;
+use super::document::{Config, Tokens};
 use super::fault::shown;
 use super::group::GroupConfig;
 use super::parameter::Parameter;
@@ -19,6 +19,7 @@ pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning>
     };
     about_providers(config, &mut warn);
     about_params(config, &mut warn);
+    about_vocabularies(config, catalog, &mut warn);
     about_callers(config, catalog, &mut warn);
     for (config, group) in config.groups.iter().zip(&catalog.groups) {
         about_group(config, group, catalog, &mut warn);
@@ -31,6 +32,26 @@ pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning>
     }
     about_batch_reserves(config, &mut warn);
     all
+}
+
+/// Inputs are counted only in a vocabulary.
+fn about_vocabularies(config: &Config, catalog: &Catalog, warn: Warn<'_>) {
+    for (own, (_, built)) in config.deployments.iter().zip(catalog.deployments()) {
+        let path = own.place.path();
+        match (config.tokens, own.vocabulary) {
+            (Tokens::Estimate, Some(_)) => {
+                let message = "nothing is counted without `tokens: exact`";
+                warn(format!("{path}.vocabulary"), NO_EFFECT, message);
+            }
+            (Tokens::Exact, None) if built.vocabulary.is_none() => warn(
+                path.to_owned(),
+                "estimated",
+                "its input is estimated, not counted: the vocabulary of its model is not known here; \
+                 say `vocabulary`, if it is one of OpenAI's",
+            ),
+            _ => {}
+        }
+    }
 }
 
 type Warn<'w> = &'w mut dyn FnMut(String, &'static str, &str);

@@ -13,6 +13,7 @@ use super::units::{count, pico_usd_per_token};
 use crate::catalog::Supports;
 use crate::cost::Price;
 use crate::node::Node;
+use crate::vocabulary::Vocabulary;
 
 const TABLE: &str = include_str!("known.txt");
 
@@ -27,6 +28,8 @@ pub struct Known {
     pub supports: Supports,
     /// What it costs, if the configuration does not say.
     pub price: Option<Price>,
+    /// The vocabulary that its inputs are counted in, told by its model's name.
+    pub vocabulary: Option<Vocabulary>,
 }
 
 impl Known {
@@ -69,11 +72,14 @@ impl Known {
             let all = all.map(|(key, price)| (key.to_owned(), Node::Text(usd_per_million(price))));
             entry.push(("price".into(), Node::Map(all.into())));
         }
+        if let Some(vocabulary) = self.vocabulary {
+            entry.push(("vocabulary".into(), Node::Text(vocabulary.name().into())));
+        }
     }
 
     /// Whether it says nothing.
     pub(crate) fn is_empty(&self) -> bool {
-        self.supports == Supports::default() && self.price.is_none()
+        self.supports == Supports::default() && self.price.is_none() && self.vocabulary.is_none()
     }
 }
 
@@ -154,6 +160,11 @@ impl Table {
         let (supports, price) = facts(line)?;
         Some((supports, price.filter(|_| !azure)))
     }
+}
+
+/// Whether a provider's models have OpenAI's names.
+pub(super) fn names_openais(provider: &ProviderConfig) -> bool {
+    provider.protocol == Protocol::Azure || host(provider) == Some(OPENAI)
 }
 
 const OPENAI: &str = "api.openai.com";

@@ -63,7 +63,7 @@ pub use common::{Ceilings, Reference};
 pub use credentials::Credentials;
 pub(crate) use date::timestamp;
 pub use deployment::DeploymentConfig;
-pub use document::{Alias, Config};
+pub use document::{Alias, Config, Tokens};
 pub use duties::Duty;
 pub use egress::{Egress, Proxy};
 pub use fault::ConfigFault;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use pointsman_core::{Capability, ConfigFault, Known, Loaded};
+use pointsman_core::{Capability, ConfigFault, Known, Loaded, Vocabulary};
 use serde_json::{Value, json};
 
 use super::{failed, serve};
@@ -64,13 +64,14 @@ fn print_notes(loaded: &Loaded, name: &str) {
 
 /// What the table of models has filled in, as the configuration would say it.
 fn known_words(known: &Known) -> String {
-    let Known { supports, price, .. } = known;
+    let Known { supports, price, vocabulary, .. } = known;
     let sizes =
         [("context_tokens", supports.context_tokens), ("output_tokens", supports.output_tokens)];
     let sizes = sizes.into_iter().filter_map(|(name, size)| Some(format!("{name} {}", size?)));
     let words = sizes.chain(abilities(known).map(|one| one.name().to_owned()));
     let price = price.map(|price| format!("price {} / {}", usd(price.input), usd(price.output)));
-    words.chain(price).collect::<Vec<_>>().join(", ")
+    let vocabulary = vocabulary.map(|own| format!("vocabulary {}", own.name()));
+    words.chain(price).chain(vocabulary).collect::<Vec<_>>().join(", ")
 }
 
 fn abilities(known: &Known) -> impl Iterator<Item = Capability> {
@@ -84,13 +85,14 @@ fn usd(pico: u64) -> f64 {
 }
 
 fn known_json(known: &Known) -> Value {
-    let Known { path, supports, price, .. } = known;
+    let Known { path, supports, price, vocabulary, .. } = known;
     json!({
         "path": path,
         "as_of": Known::as_of(),
         "supports": abilities(known).map(Capability::name).collect::<Vec<_>>(),
         "context_tokens": supports.context_tokens,
         "output_tokens": supports.output_tokens,
+        "vocabulary": vocabulary.map(Vocabulary::name),
         "price": price.map(|price| json!({
             "input": usd(price.input),
             "cached_input": usd(price.cached_input),

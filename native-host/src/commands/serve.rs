@@ -134,6 +134,7 @@ const FULFILLED: &[Duty] = &[
     Duty::Idempotency,
     Duty::Probes,
     Duty::Prefixes,
+    Duty::Counts,
     Duty::Egress,
     Duty::Telemetry,
     Duty::Alerts,

@@ -8,6 +8,7 @@ mod callers;
 mod certificate;
 mod commands;
 mod commit;
+mod counted;
 mod doors;
 mod endings;
 mod failover;

@@ -8,12 +8,12 @@ use crate::tokens::Estimate;
 const MESSAGE_TOKENS: u64 = 4;
 /// An image in low detail, and one in high detail of the usual size (four tiles). Its bytes, which
 /// may stand in the request as base64, say nothing about its price.
-const LOW_DETAIL_TOKENS: u64 = 85;
-const HIGH_DETAIL_TOKENS: u64 = 765;
+pub(crate) const LOW_DETAIL_TOKENS: u64 = 85;
+pub(crate) const HIGH_DETAIL_TOKENS: u64 = 765;
 /// Base64 bytes of compressed audio to a token (about ten tokens a second).
-const AUDIO_BYTES: u64 = 2_048;
+pub(crate) const AUDIO_BYTES: u64 = 2_048;
 /// Base64 bytes of a document to a token.
-const FILE_BYTES: u64 = 64;
+pub(crate) const FILE_BYTES: u64 = 64;
 
 /// What the messages amount to.
 #[derive(Default)]

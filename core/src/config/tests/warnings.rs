@@ -105,6 +105,16 @@ const SCRIPTED: &[(&str, &str, &str)] = &[
         "groups.g.members[0].counting",
     ),
     (
+        "groups: { g: { members: [ { id: a, vocabulary: o200k } ] } }",
+        "no_effect",
+        "groups.g.members[0].vocabulary",
+    ),
+    (
+        "tokens: exact, groups: { g: { members: [ { id: a } ] } }",
+        "estimated",
+        "groups.g.members[0]",
+    ),
+    (
         "groups: { g: { wait: { max: 0s, queue: 5 }, members: [ { id: a } ] } }",
         "no_effect",
         "groups.g.wait.queue",

@@ -5,6 +5,7 @@ use crate::config::{Fields, Value};
 use crate::idempotency::IdempotencyKey;
 use crate::preferences::{Preferences, Sort};
 use crate::request::{Capability, Needs, Priority, Request};
+use crate::vocabulary::Counted;
 
 /// Stands in for the host's hash of caller, path and key. A run has no bodies: what is asked stands
 /// in for one.
@@ -37,6 +38,7 @@ fn bare_request(fields: &mut Fields<'_>, names: &Names) -> Request {
         stream: fields.read("stream", Value::bool).unwrap_or(false),
         input_tokens: fields.read("input_tokens", Value::count).unwrap_or(INPUT_TOKENS),
         tools_tokens: fields.read("tools_tokens", Value::count).unwrap_or(0),
+        counted: fields.get("counted").map(|all| counted(&all)).unwrap_or_default(),
         max_output_tokens: fields.read("max_output_tokens", Value::count),
         needs: fields.read("needs", needs).unwrap_or_default(),
         tags: fields.read("tags", Value::texts).unwrap_or_default(),
@@ -57,6 +59,13 @@ fn bare_request(fields: &mut Fields<'_>, names: &Names) -> Request {
         prefer: fields.get("prefer").map(|all| Box::new(prefer(&all))),
         trace: true,
     }
+}
+
+fn counted(value: &Value<'_>) -> Counted {
+    value.fields(|map| Counted {
+        cl100k: map.read("cl100k", Value::count),
+        o200k: map.read("o200k", Value::count),
+    })
 }
 
 fn header_list(value: &Value<'_>) -> Vec<(String, String)> {
