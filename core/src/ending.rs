@@ -45,7 +45,12 @@ impl Router {
     }
 
     /// The concrete model has answered: from now on the attempt belongs to the state of its own.
+    /// A call that has not followed the catalog in force yet may find another name in it than was
+    /// sent: its answer proves none.
     fn prove(&mut self, call: &Call, flight: &mut Flight, first: Timestamp, now: Timestamp) {
+        if call.route.revision != self.revision {
+            return;
+        }
         // Where the lease is over, what it held has been given back.
         let Some(held) = self.ledger.get_mut(flight.reservation) else { return };
         let model = call.model(&self.catalog);

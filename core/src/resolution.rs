@@ -6,6 +6,7 @@
 
 use core::slice;
 
+use crate::call::Call;
 use crate::catalog::{Catalog, ModelName};
 use crate::id::{DeploymentId, GroupId};
 use crate::preferences::Sort;
@@ -106,11 +107,12 @@ impl Catalog {
         (Some(found), Some(rule))
     }
 
-    /// The model name to send to a deployment for a requested name.
-    pub fn upstream_model<'a>(&'a self, id: DeploymentId, requested: &'a str) -> &'a str {
+    /// The model name to send to a deployment for a call: at one that takes any, the name that its
+    /// state is kept under. It holds in the catalog by which the call's latest step was decided.
+    pub fn upstream_model<'a>(&'a self, id: DeploymentId, call: &'a Call) -> &'a str {
         match self.deployments.get(id.index()).map(|deployment| &deployment.model) {
             Some(ModelName::Fixed(name)) => name,
-            _ => self.resolve(requested).map_or(requested, |found| found.concrete_model),
+            _ => call.model(self),
         }
     }
 

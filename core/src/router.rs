@@ -350,9 +350,9 @@ impl Router {
         self.latest
     }
 
-    /// The model name to send to a deployment for a requested name.
-    pub fn upstream_model<'a>(&'a self, id: DeploymentId, requested: &'a str) -> &'a str {
-        self.catalog.upstream_model(id, requested)
+    /// The model name to send to a deployment for a call: see [`Catalog::upstream_model`].
+    pub fn upstream_model<'a>(&'a self, id: DeploymentId, call: &'a Call) -> &'a str {
+        self.catalog.upstream_model(id, call)
     }
 }
 

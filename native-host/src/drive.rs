@@ -146,7 +146,7 @@ impl Drive {
             attempt::begins(&self.gateway, &self.live, &self.call, &attempt, &mut self.record);
         let opened = tokio::select! {
             biased;
-            opened = open(&self.gateway, &self.live, &self.question, &attempt, &mut outgoing) => {
+            opened = open(&self.gateway, &self.live, &self.question, (&attempt, &self.call), &mut outgoing) => {
                 Some(opened)
             }
             () = self.client.gone() => None,
@@ -297,10 +297,11 @@ async fn open(
     gateway: &Gateway,
     live: &Live,
     question: &Question,
-    attempt: &Attempt,
+    (attempt, call): (&Attempt, &Call),
     outgoing: &mut Outgoing,
 ) -> Result<Opened, Failed> {
-    let mut opened = upstream::open(gateway, live, question, attempt, outgoing).await?;
+    let model = live.catalog.upstream_model(attempt.deployment, call);
+    let mut opened = upstream::open(gateway, live, question, (attempt, model), outgoing).await?;
     if let Answer::Stream(stream) = &mut opened.answer {
         stream.hold(live.commit(attempt.group), &gateway.answers).await?;
     }

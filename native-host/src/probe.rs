@@ -24,13 +24,11 @@ const ANSWER: Duration = Duration::from_secs(20);
 pub(crate) async fn run(gateway: Arc<Gateway>, deployment: DeploymentId) -> Option<bool> {
     let live = gateway.live();
     let name = live.deployment_name(deployment);
-    let question = match &live.catalog.deployment(deployment).model {
-        ModelName::Fixed(model) => question(model)?,
-        ModelName::FromRequest => return None,
-    };
-    let attempt = attempt(deployment);
-    let failed =
-        upstream::open(&gateway, &live, &question, &attempt, &mut Outgoing::default()).await.err();
+    let ModelName::Fixed(model) = &live.catalog.deployment(deployment).model else { return None };
+    let question = question(model)?;
+    let (attempt, mut outgoing) = ((&attempt(deployment), model.as_str()), Outgoing::default());
+    let opened = upstream::open(&gateway, &live, &question, attempt, &mut outgoing).await;
+    let failed = opened.err();
     let up = failed.as_ref().is_none_or(|failed| answers(failed.failure.kind));
     let kind = failed.as_ref().map(|failed| failed.failure.kind.name());
     gateway.metrics.probe(name, if up { "up" } else { "down" });

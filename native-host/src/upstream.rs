@@ -123,13 +123,14 @@ impl From<NotWhole> for Failed {
     }
 }
 
-/// Sends the question and reads the answer up to its first content, within the attempt's clocks.
+/// Sends the question, with `model` for the model's name, and reads the answer up to its first content,
+/// within the attempt's clocks.
 /// Dropping the future closes the connection.
 pub(crate) async fn open(
     gateway: &Gateway,
     live: &Live,
     question: &Question,
-    attempt: &Attempt,
+    (attempt, model): (&Attempt, &str),
     outgoing: &mut Outgoing,
 ) -> Result<Opened, Failed> {
     let mut seen = false;
@@ -137,7 +138,7 @@ pub(crate) async fn open(
     let limit = clocks.first_content.min(clocks.total);
     let sent_at = Instant::now();
     let opening = async {
-        let (reply, mut lost) = ask(gateway, live, question, attempt, outgoing).await?;
+        let (reply, mut lost) = ask(gateway, live, question, (attempt, model), outgoing).await?;
         let opened = read(reply, question, attempt, sent_at, gateway, &mut seen).await;
         let opened = opened.map_err(|failed| discreet(failed, live, attempt))?;
         lost.extend(opened.lost);
@@ -173,13 +174,12 @@ async fn ask(
     gateway: &Gateway,
     live: &Live,
     question: &Question,
-    attempt: &Attempt,
+    (attempt, model): (&Attempt, &str),
     outgoing: &mut Outgoing,
 ) -> Result<(Reply, Vec<String>), Failed> {
     let Some((deployment, line)) = live.line(attempt.deployment) else {
         return Err(Failed::new(FailureKind::Local, "the deployment has no provider"));
     };
-    let model = live.catalog.upstream_model(attempt.deployment, &question.asked.facts.model);
     let now = gateway.clock.now();
     let stamp = Stamp { nonce: gateway.nonce(), created: now.as_micros() / 1_000_000 };
     let overlay = live.overlay(attempt.group, attempt.deployment);

@@ -85,7 +85,7 @@ impl Engine {
     pub(crate) fn request<T>(
         &self,
         (group, deployment): (GroupId, DeploymentId),
-        requested: &str,
+        call: &Call,
         make: impl FnOnce(&Target<'_>) -> T,
     ) -> T {
         let catalog = self.router.catalog();
@@ -114,7 +114,7 @@ impl Engine {
             headers: &headers,
             query: &query,
             api_version: provider.and_then(|provider| provider.api_version.as_deref()),
-            model: self.router.upstream_model(deployment, requested),
+            model: self.router.upstream_model(deployment, call),
             ..Target::new(provider.map_or(Protocol::Openai, |provider| provider.protocol))
         })
     }

@@ -267,9 +267,8 @@ impl Exchange {
         let stamp = Stamp { nonce, created: now.as_micros() / 1_000_000 };
         let (question, bytes) = (&self.question, &self.bytes);
         let target = (attempt.group, attempt.deployment);
-        let prepared = engine.request(target, &question.facts.model, |target| {
-            question.prepare(bytes, target, stamp, now)
-        });
+        let prepared = engine
+            .request(target, &self.call, |target| question.prepare(bytes, target, stamp, now));
         let prepared = prepared.map_err(|refused| {
             self.objection = Some(refused.reply(self.question.dialect()).body());
             Failure::new(refused.kind())

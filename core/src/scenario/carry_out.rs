@@ -96,7 +96,7 @@ impl World<'_> {
 
     /// Whose script an attempt follows: that of its model at this deployment, else the deployment's.
     fn scripted(&self, name: &str, call: &Call, attempt: &Attempt) -> String {
-        let model = self.router.upstream_model(attempt.deployment, &call.request().model);
+        let model = self.router.upstream_model(attempt.deployment, call);
         let of_model = format!("{name}/{model}");
         if self.plan.scripts.contains_key(&of_model) { of_model } else { name.to_owned() }
     }
