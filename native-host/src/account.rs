@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use opentelemetry::KeyValue;
 use pointsman_core::{Attempt, Call, CallerId, Catalog, FailureKind, Outcome, Timestamp, Usage};
+use pointsman_wire::ResponseFacts;
 
 use crate::attempt::{self, Before, Ended, UnderWay, shortened, whole};
 use crate::gateway::Gateway;
@@ -26,18 +27,18 @@ pub(crate) struct Record {
     pub(crate) detail: Option<String>,
     /// What is asked for.
     pub(crate) operation: &'static str,
+    /// How many answers.
+    pub(crate) choices: u64,
     /// Its own, if spans are exported.
     pub(crate) span: Option<Open>,
     /// The attempt that has begun and not ended.
     pub(crate) under_way: Option<UnderWay>,
     /// The attempt that failed before.
     pub(crate) before: Option<Before>,
-    /// Why each choice of the answer ended.
-    pub(crate) finish: Vec<&'static str>,
-    /// The model that says it answered.
-    pub(crate) model: Option<String>,
     /// What the call lost in translation.
     pub(crate) lost: Option<String>,
+    /// What the answer said of itself, if its span is recorded.
+    pub(crate) facts: ResponseFacts,
 }
 
 impl Record {
@@ -62,12 +63,12 @@ impl Record {
             status: 200,
             detail: None,
             operation,
+            choices: question.asked.choices(),
             span,
             under_way: None,
             before: None,
-            finish: Vec::new(),
-            model: None,
             lost: None,
+            facts: ResponseFacts::default(),
         }
     }
 
@@ -93,15 +94,13 @@ pub(crate) fn finished(
 ) {
     let (result, usage) = ending(outcome);
     if let (Some(attempt), Some(result)) = (attempt, result) {
-        let (finish, model) =
-            (std::mem::take(&mut record.finish), std::mem::take(&mut record.model));
+        let facts = std::mem::take(&mut record.facts);
         let ended = Ended {
             result,
             failure: failure(outcome),
             status: None,
             usage: Some(usage),
-            finish: &finish,
-            model: model.as_deref(),
+            facts: Some(&facts),
         };
         attempt::ended(gateway, live, call, attempt, &mut record, &ended);
     }

@@ -8,6 +8,7 @@ use opentelemetry::{Array, KeyValue, StringValue, Value};
 use pointsman_core::{
     Attempt, Call, Capability, Deployment, FailureKind, ModelName, Needs, Timestamp, Usage,
 };
+use pointsman_wire::ResponseFacts;
 
 use crate::account::{Record, milliseconds};
 use crate::gateway::Gateway;
@@ -37,6 +38,8 @@ pub(crate) struct Before {
 pub(crate) struct Outgoing {
     /// Headers that tell the provider of the trace.
     pub(crate) headers: HeaderMap,
+    /// Whether its span is recorded.
+    pub(crate) recorded: bool,
     failover: Option<Failover>,
     asked: Option<Asked>,
 }
@@ -71,10 +74,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) status: Option<u16>,
     /// What it used, if it had an answer.
     pub(crate) usage: Option<Usage>,
-    /// Why each choice of the answer ended.
-    pub(crate) finish: &'a [&'static str],
-    /// The model that says it answered.
-    pub(crate) model: Option<&'a str>,
+    /// What the answer said of itself, if there was one.
+    pub(crate) facts: Option<&'a ResponseFacts>,
 }
 
 impl Outgoing {
@@ -141,15 +142,16 @@ pub(crate) fn begins(
         }
     });
     let traces = gateway.telemetry.as_ref().and_then(|telemetry| telemetry.traces.as_ref());
-    let (mut span, mut headers) = (None, HeaderMap::new());
+    let (mut span, mut headers, mut recorded) = (None, HeaderMap::new(), false);
     if let (Some(traces), Some(whole)) = (traces, &record.span) {
         let attributes = vec![KeyValue::new(semconv::OPERATION, record.operation)];
         let own = traces.attempt(record.operation.to_owned(), whole, sent_at, attributes);
         headers = traces.headers(&own);
+        recorded = own.is_recorded();
         span = Some(own);
     }
     record.under_way = Some(UnderWay { sent_at, span, asked: None });
-    Outgoing { headers, failover, asked: None }
+    Outgoing { headers, recorded, failover, asked: None }
 }
 
 /// An attempt has been made, whatever came of it.
@@ -189,7 +191,7 @@ pub(crate) fn failed(
     });
     let result = kind.name();
     let failure = Some(kind);
-    let ended = Ended { result, failure, status, usage: None, finish: &[], model: None };
+    let ended = Ended { result, failure, status, usage: None, facts: None };
     self::ended(gateway, live, call, attempt, record, &ended);
 }
 
@@ -246,6 +248,7 @@ pub(crate) fn ended(
                 KeyValue::new(semconv::ATTEMPT, i64::from(attempt.number.number())),
                 KeyValue::new(semconv::DECISION, whole(call.id().number())),
             ]);
+            span.set(wanted(telemetry, call, record.choices));
             span.set(found(telemetry, ended, first));
         }
         span.end(now, ended.failure.map(FailureKind::name));
@@ -274,6 +277,18 @@ fn who(
     who
 }
 
+/// What the request asked for, for its span.
+fn wanted(telemetry: &Telemetry, call: &Call, choices: u64) -> impl Iterator<Item = KeyValue> {
+    let request = call.request();
+    let most = request.max_output_tokens.filter(|most| *most > 0);
+    let stream = telemetry.names.stream.filter(|_| request.stream);
+    let choices = (choices != 1).then_some(choices);
+    let most = most.map(|most| KeyValue::new(semconv::MAX_TOKENS, whole(most)));
+    let stream = stream.map(|name| KeyValue::new(name, true));
+    let choices = choices.map(|choices| KeyValue::new(semconv::CHOICES, whole(choices)));
+    [most, stream, choices].into_iter().flatten()
+}
+
 /// What came of it, for its span.
 fn found(telemetry: &Telemetry, ended: &Ended<'_>, first: Option<Duration>) -> Vec<KeyValue> {
     let mut found = Vec::new();
@@ -283,13 +298,7 @@ fn found(telemetry: &Telemetry, ended: &Ended<'_>, first: Option<Duration>) -> V
     if let Some(status) = ended.status {
         found.push(KeyValue::new(semconv::STATUS, i64::from(status)));
     }
-    if let Some(model) = ended.model {
-        found.push(KeyValue::new(semconv::RESPONSE_MODEL, shortened(model)));
-    }
-    if !ended.finish.is_empty() {
-        let reasons: Vec<StringValue> = ended.finish.iter().map(|one| (*one).into()).collect();
-        found.push(KeyValue::new(semconv::FINISH_REASONS, Value::Array(Array::String(reasons))));
-    }
+    found.extend(ended.facts.into_iter().flat_map(said));
     if let (Some(name), Some(first)) = (telemetry.names.first_chunk, first) {
         found.push(KeyValue::new(name, first.as_secs_f64()));
     }
@@ -301,8 +310,23 @@ fn found(telemetry: &Telemetry, ended: &Ended<'_>, first: Option<Duration>) -> V
             found.push(KeyValue::new(read, whole(usage.cached_input)));
             found.push(KeyValue::new(written, whole(usage.cache_write)));
         }
+        if let Some(name) = telemetry.names.reasoning_tokens.filter(|_| usage.reasoning > 0) {
+            found.push(KeyValue::new(name, whole(usage.reasoning)));
+        }
     }
     found
+}
+
+/// What the answer said of itself.
+fn said(facts: &ResponseFacts) -> Vec<KeyValue> {
+    let texts = [(semconv::RESPONSE_ID, &facts.id), (semconv::RESPONSE_MODEL, &facts.model)];
+    let texts = texts.into_iter().filter_map(|(name, text)| Some((name, text.as_deref()?)));
+    let mut said: Vec<_> = texts.map(|(name, text)| KeyValue::new(name, shortened(text))).collect();
+    if !facts.finish.is_empty() {
+        let reasons: Vec<StringValue> = facts.finish.iter().map(|one| (*one).into()).collect();
+        said.push(KeyValue::new(semconv::FINISH_REASONS, Value::Array(Array::String(reasons))));
+    }
+    said
 }
 
 fn address(address: Option<&Uri>) -> Vec<KeyValue> {

@@ -19,7 +19,7 @@ use crate::gateway::{Gateway, Step};
 use crate::live::Live;
 use crate::repeat::Tape;
 use crate::reply::{self, Marks};
-use crate::stream::{Passed, Stream};
+use crate::stream::{End, Passed, Stream};
 use crate::upstream::{self, Answer, Failed, Opened, Question};
 
 /// One call, from the request to its end.
@@ -182,7 +182,8 @@ impl Drive {
     async fn relay(&mut self, attempt: AttemptNo) -> Event {
         match self.ready.take() {
             Some(Answer::Stream(stream)) => self.relay_stream(attempt, *stream).await,
-            Some(Answer::Whole { body, content_type, usage }) => {
+            Some(Answer::Whole { body, content_type, usage, facts }) => {
+                self.record.facts = facts;
                 self.relay_whole(attempt, body, content_type, usage).await
             }
             None => self.given_up().await,
@@ -199,15 +200,18 @@ impl Drive {
         };
         let gone = std::pin::pin!(self.client.gone());
         let passed = stream.pass_on(&pieces, &self.gateway.clock, gone, &mut self.lost).await;
-        match passed {
-            Passed::Delivered { usage, ended_at, stalled_by_client } => {
-                Event::Completed { attempt, usage: Some(usage), ended_at, stalled_by_client }
+        let Passed { end, usage, facts } = passed;
+        self.record.facts = facts;
+        let usage = Some(usage);
+        match end {
+            End::Delivered { ended_at, stalled_by_client } => {
+                Event::Completed { attempt, usage, ended_at, stalled_by_client }
             }
-            Passed::Failed { failure, usage, detail } => {
+            End::Failed { failure, detail } => {
                 self.record.detail = Some(detail);
-                Event::Failed { attempt, failure, usage: Some(usage) }
+                Event::Failed { attempt, failure, usage }
             }
-            Passed::GivenUp { usage } => Event::Cancelled { usage: Some(usage) },
+            End::GivenUp => Event::Cancelled { usage },
         }
     }
 

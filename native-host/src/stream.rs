@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pointsman_core::{Clocks, Failure, FailureKind, Timestamp, Usage};
-use pointsman_wire::{Progress, Relay};
+use pointsman_wire::{Progress, Relay, ResponseFacts};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -46,15 +46,25 @@ pub(crate) struct Stream {
     content_at: Instant,
 }
 
+/// A stream that has been passed on.
+#[derive(Debug)]
+pub(crate) struct Passed {
+    pub(crate) end: End,
+    /// What it has used: as reported, else as reckoned.
+    pub(crate) usage: Usage,
+    /// What it has said of itself, if that was wanted.
+    pub(crate) facts: ResponseFacts,
+}
+
 /// How passing a stream on ended.
 #[derive(Debug)]
-pub(crate) enum Passed {
-    /// To its end, and the client has it.
-    Delivered { usage: Usage, ended_at: Timestamp, stalled_by_client: Duration },
+pub(crate) enum End {
+    /// The client has all of it.
+    Delivered { ended_at: Timestamp, stalled_by_client: Duration },
     /// It broke.
-    Failed { failure: Failure, usage: Usage, detail: String },
+    Failed { failure: Failure, detail: String },
     /// The client reads no more, or a drain cuts the call.
-    GivenUp { usage: Usage },
+    GivenUp,
 }
 
 impl Stream {
@@ -112,9 +122,20 @@ impl Stream {
         mut self,
         client: &mpsc::Sender<Piece>,
         clock: &Clock,
-        mut gone: Pin<&mut impl Future<Output = ()>>,
+        gone: Pin<&mut impl Future<Output = ()>>,
         lost: &mut Vec<String>,
     ) -> Passed {
+        let end = self.run(client, clock, gone, lost).await;
+        Passed { end, usage: self.usage(), facts: self.relay.take_facts() }
+    }
+
+    async fn run(
+        &mut self,
+        client: &mpsc::Sender<Piece>,
+        clock: &Clock,
+        mut gone: Pin<&mut impl Future<Output = ()>>,
+        lost: &mut Vec<String>,
+    ) -> End {
         let mut stalled = Duration::ZERO;
         loop {
             for name in self.relay.lost() {
@@ -134,10 +155,10 @@ impl Stream {
                             stalled += since.elapsed();
                             self.content_at += since.elapsed();
                         }
-                        Err(_) => return Passed::GivenUp { usage: self.usage() },
+                        Err(_) => return End::GivenUp,
                     },
-                    () = &mut gone => return Passed::GivenUp { usage: self.usage() },
-                    () = sleep_until(self.total) => return self.late("the client reads too slowly"),
+                    () = &mut gone => return End::GivenUp,
+                    () = sleep_until(self.total) => return late("the client reads too slowly"),
                 }
             }
             if self.done {
@@ -145,24 +166,24 @@ impl Stream {
             }
             if let Some(failure) = self.failure.take() {
                 let detail = "the stream carried an error, or was cut".into();
-                return Passed::Failed { failure, usage: self.usage(), detail };
+                return End::Failed { failure, detail };
             }
             let idle = self.stalls_at();
             let piece = tokio::select! {
                 biased;
                 piece = self.source.next() => piece,
-                () = &mut gone => return Passed::GivenUp { usage: self.usage() },
+                () = &mut gone => return End::GivenUp,
                 () = sleep_until(idle.min(self.total)) => match self.complete {
                     true => Ok(None),
                     false if idle < self.total => Err("the stream stalled".into()),
-                    false => return self.late("the answer took too long"),
+                    false => return late("the answer took too long"),
                 },
             };
             match piece {
                 Ok(piece) => _ = self.take(piece.as_deref()),
                 // What is complete is so whatever happens to the connection.
                 Err(_) if self.complete => _ = self.take(None),
-                Err(detail) => return self.broken(detail),
+                Err(detail) => return broken(detail),
             }
         }
     }
@@ -190,43 +211,39 @@ impl Stream {
 
     /// All of it has come: wait until the client has it too.
     async fn delivered(
-        self,
+        &mut self,
         client: &mpsc::Sender<Piece>,
         clock: &Clock,
         mut stalled: Duration,
         gone: Pin<&mut impl Future<Output = ()>>,
-    ) -> Passed {
+    ) -> End {
         let ended_at = clock.now();
-        let usage = self.usage();
-        let total = self.total;
-        self.source.retire().await;
+        std::mem::replace(&mut self.source, Source::Ours(None)).retire().await;
         let since = Instant::now();
         let room = tokio::select! {
             biased;
             room = client.reserve_many(PIECES) => room.ok(),
             () = gone => None,
-            () = sleep_until(total) => None,
+            () = sleep_until(self.total) => None,
         };
         let Some(last) = room.and_then(|mut room| room.next()) else {
-            return Passed::GivenUp { usage };
+            return End::GivenUp;
         };
         last.send(Piece::Last(Bytes::new()));
         stalled += since.elapsed();
-        Passed::Delivered { usage, ended_at, stalled_by_client: stalled }
-    }
-
-    fn broken(self, detail: String) -> Passed {
-        let failure = Failure::new(FailureKind::BrokenStream);
-        Passed::Failed { failure, usage: self.usage(), detail }
-    }
-
-    fn late(self, detail: &str) -> Passed {
-        let failure = Failure::new(FailureKind::TotalTimeout);
-        Passed::Failed { failure, usage: self.usage(), detail: detail.into() }
+        End::Delivered { ended_at, stalled_by_client: stalled }
     }
 
     /// What it has used so far: as reported, else as reckoned.
     pub(crate) fn usage(&self) -> Usage {
         self.relay.usage_or_estimate(self.input_tokens)
     }
+}
+
+fn broken(detail: String) -> End {
+    End::Failed { failure: Failure::new(FailureKind::BrokenStream), detail }
+}
+
+fn late(detail: &str) -> End {
+    End::Failed { failure: Failure::new(FailureKind::TotalTimeout), detail: detail.into() }
 }

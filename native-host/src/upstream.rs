@@ -8,7 +8,9 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use opentelemetry::trace::SpanContext;
 use pointsman_core::{Attempt, Clocks, Failure, FailureKind, QuotaFacts, Timestamp, Usage};
-use pointsman_wire::{AnswerHeaders, Dialect, Expected, Prepared, Refused, Stamp, Target};
+use pointsman_wire::{
+    AnswerHeaders, Dialect, Expected, Prepared, Refused, ResponseFacts, Stamp, Target,
+};
 use tokio::time::{Instant, timeout};
 
 use crate::attempt::Outgoing;
@@ -75,6 +77,8 @@ pub(crate) enum Answer {
         /// What it is, if not JSON in the client's protocol.
         content_type: Option<HeaderValue>,
         usage: Usage,
+        /// What it says of itself, if that was wanted.
+        facts: ResponseFacts,
     },
 }
 
@@ -190,7 +194,8 @@ async fn ask(
     let prepared = question.asked.prepare(&question.bytes, &target, stamp, now);
     let nothing = prepared.as_ref().map_or(&[][..], |prepared| &prepared.lost);
     outgoing.prepared(line.address(), model, nothing);
-    let prepared = prepared.map_err(|refused| Failed::refused(&refused, question.dialect()))?;
+    let mut prepared = prepared.map_err(|refused| Failed::refused(&refused, question.dialect()))?;
+    prepared.expected = prepared.expected.with_facts(outgoing.recorded);
     let lost = prepared.lost.clone();
     if let Some(answer) = prepared.answer {
         let source = Source::Ours(Some(answer.into()));
@@ -299,7 +304,7 @@ async fn whole(
     let body = held.around(body);
     let content_type = reply.content_type.filter(|_| reply.expected.is_opaque());
     Ok(Opened {
-        answer: Answer::Whole { body, content_type, usage },
+        answer: Answer::Whole { body, content_type, usage, facts: answer.facts },
         lost: answer.lost.iter().map(|name| (*name).to_owned()).collect(),
         first_content_at: gateway.clock.now(),
         quota: answer.quota,

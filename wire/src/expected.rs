@@ -13,6 +13,7 @@ use crate::neutral::{Losses, Stamp};
 use crate::pass::{self, Form};
 use crate::relay::{Relay, Translator};
 use crate::reply::ErrorReply;
+use crate::response_facts::ResponseFacts;
 use crate::tokens::Estimate;
 
 /// What is to be made of one attempt's answer.
@@ -33,6 +34,8 @@ pub struct Expected {
     pub(crate) pass: Option<Form>,
     /// Whether the proofs of its thoughts are good for every provider of the client's protocol.
     pub(crate) proven: bool,
+    /// Whether what the answer says of itself is wanted.
+    pub(crate) facts: bool,
 }
 
 /// A whole answer that is one.
@@ -48,6 +51,8 @@ pub struct WholeAnswer {
     pub body: Option<Vec<u8>>,
     /// Kinds of things in it that the client's protocol cannot hold, such as `answer.citations`.
     pub lost: Vec<&'static str>,
+    /// What it says of itself, if that [is wanted](Expected::with_facts).
+    pub facts: ResponseFacts,
 }
 
 /// What a whole body amounts to.
@@ -71,10 +76,16 @@ impl WholeAnswer {
 }
 
 impl Expected {
+    /// The same, with what the answer says of itself, if that is wanted: it costs a second look.
+    #[must_use]
+    pub fn with_facts(self, wanted: bool) -> Self {
+        Self { facts: wanted, ..self }
+    }
+
     /// The relay for a streamed answer.
     pub fn relay(&self) -> Relay {
-        let Self { client, provider, choices, usage_asked, stamp, list, proven, .. } = *self;
-        let relay = Relay::new(provider, choices, !usage_asked).in_list(list);
+        let Self { client, provider, choices, usage_asked, stamp, list, proven, facts, .. } = *self;
+        let relay = Relay::new(provider, choices, !usage_asked).in_list(list).with_facts(facts);
         if client == provider {
             return relay;
         }
@@ -110,6 +121,10 @@ impl Expected {
         if !whole.answered {
             return Err(malformed());
         }
+        let mut facts = ResponseFacts::default();
+        if self.facts {
+            facts.read(self.provider, body);
+        }
         let (body, lost) = if self.client == self.provider {
             (None, Losses::default())
         } else {
@@ -118,7 +133,8 @@ impl Expected {
         };
         let lost = lost.names().collect();
         let output_estimate = whole.output.tokens();
-        Ok(WholeAnswer { usage: whole.usage, output_estimate, quota: headers.quota, body, lost })
+        let usage = whole.usage;
+        Ok(WholeAnswer { usage, output_estimate, quota: headers.quota, body, lost, facts })
     }
 
     /// The answer in the client's protocol, and what it lost.
@@ -194,6 +210,7 @@ mod tests {
         list: false,
         pass: None,
         proven: true,
+        facts: false,
     };
 
     fn judge(status: u16, body: &str) -> Result<WholeAnswer, FailureKind> {

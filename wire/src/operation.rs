@@ -24,6 +24,11 @@ impl Question {
         }
     }
 
+    /// How many answers are asked for (`gen_ai.request.choice.count`).
+    pub fn choices(&self) -> u64 {
+        self.asked.choices.max(1)
+    }
+
     /// The path, with `{model}` in the place of a model's name (`http.route`).
     pub fn route(&self) -> String {
         match self.endpoint() {

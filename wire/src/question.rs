@@ -28,7 +28,7 @@ pub struct Question {
     pub facts: Request,
     endpoint: Endpoint,
     headers: ClientHeaders,
-    asked: Asked,
+    pub(crate) asked: Asked,
     /// Whether what has been counted is in part estimated.
     partly_estimated: bool,
 }
@@ -162,8 +162,17 @@ impl Question {
         let list = matches!(self.endpoint, Endpoint::Generate { stream: Streaming::List, .. });
         let pass = pass.map(|pass| pass.form);
         let proven = provider != Dialect::Converse || converse::is_claude(target.model);
-        let expected =
-            Expected { client, provider, choices, usage_asked, stamp, list, pass, proven };
+        let expected = Expected {
+            client,
+            provider,
+            choices,
+            usage_asked,
+            stamp,
+            list,
+            pass,
+            proven,
+            facts: false,
+        };
         Ok(Prepared { head, body: sent, lost, expected, answer: None })
     }
 
@@ -270,6 +279,7 @@ impl Question {
                 list: false,
                 pass: form,
                 proven: true,
+                facts: false,
             },
             answer,
         })

@@ -15,6 +15,10 @@ pub(crate) struct Names {
     pub(crate) provider: &'static str,
     /// Tokens read from a cache, and written to one; part of the input.
     pub(crate) cache_tokens: Option<(&'static str, &'static str)>,
+    /// Tokens of reasoning; part of the output.
+    pub(crate) reasoning_tokens: Option<&'static str>,
+    /// Whether a stream was asked for.
+    pub(crate) stream: Option<&'static str>,
     /// On a span, from asking to the first content, in seconds.
     pub(crate) first_chunk: Option<&'static str>,
     /// The same as a metric.
@@ -25,6 +29,8 @@ const V1_36: Names = Names {
     schema_url: "https://opentelemetry.io/schemas/1.36.0",
     provider: "gen_ai.system",
     cache_tokens: None,
+    reasoning_tokens: None,
+    stream: None,
     first_chunk: None,
     first_chunk_metric: None,
 };
@@ -36,6 +42,8 @@ const V1_41: Names = Names {
         "gen_ai.usage.cache_read.input_tokens",
         "gen_ai.usage.cache_creation.input_tokens",
     )),
+    reasoning_tokens: Some("gen_ai.usage.reasoning.output_tokens"),
+    stream: Some("gen_ai.request.stream"),
     first_chunk: Some("gen_ai.response.time_to_first_chunk"),
     first_chunk_metric: Some("gen_ai.client.operation.time_to_first_chunk"),
 };
@@ -50,7 +58,10 @@ pub(crate) const fn names(version: Semconv) -> &'static Names {
 
 pub(crate) const OPERATION: &str = "gen_ai.operation.name";
 pub(crate) const REQUEST_MODEL: &str = "gen_ai.request.model";
+pub(crate) const MAX_TOKENS: &str = "gen_ai.request.max_tokens";
+pub(crate) const CHOICES: &str = "gen_ai.request.choice.count";
 pub(crate) const RESPONSE_MODEL: &str = "gen_ai.response.model";
+pub(crate) const RESPONSE_ID: &str = "gen_ai.response.id";
 pub(crate) const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
 pub(crate) const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
 pub(crate) const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";

@@ -30,5 +30,6 @@ mod siege;
 mod siege_http2;
 mod siege_upstream;
 mod soak;
+mod spans;
 mod store;
 mod tls;

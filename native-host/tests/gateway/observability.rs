@@ -17,18 +17,18 @@ use super::receiver::{Manner, Receiver};
 
 const OVERLOADED: &str = "fail: { status: 503 }";
 
-fn sections(collector: &Receiver, more: &str) -> String {
+pub(crate) fn sections(collector: &Receiver, more: &str) -> String {
     format!("telemetry: {{ otlp: {{ endpoint: 'http://{}'{more} }} }}\n", collector.address)
 }
 
-async fn observed(east: &str, west: &str, more: &str) -> (Bench, Receiver) {
+pub(crate) async fn observed(east: &str, west: &str, more: &str) -> (Bench, Receiver) {
     let collector = Receiver::new(Manner::Status(200)).await;
     let bench = Bench::with(east, west, &sections(&collector, more)).await;
     (bench, collector)
 }
 
 /// Ends the gateway, so that all is exported, and gives the spans that came.
-async fn spans(bench: &mut Bench, collector: &Receiver) -> Vec<Span> {
+pub(crate) async fn spans(bench: &mut Bench, collector: &Receiver) -> Vec<Span> {
     bench.signal("TERM");
     assert_eq!(bench.exit_code().await, Some(0));
     let requests = collector.received("/v1/traces");
@@ -40,7 +40,7 @@ async fn spans(bench: &mut Bench, collector: &Receiver) -> Vec<Span> {
     resources.flat_map(|one| one.scope_spans).flat_map(|one| one.spans).collect()
 }
 
-fn of(attributes: &[KeyValue], name: &str) -> Option<String> {
+pub(crate) fn of(attributes: &[KeyValue], name: &str) -> Option<String> {
     let found = attributes.iter().find(|one| one.key == name)?;
     Some(text(found.value.clone()?.value?))
 }
@@ -59,13 +59,13 @@ fn text(value: Value) -> String {
     }
 }
 
-fn kind(spans: &[Span], kind: SpanKind) -> Vec<&Span> {
+pub(crate) fn kind(spans: &[Span], kind: SpanKind) -> Vec<&Span> {
     let mut found: Vec<&Span> = spans.iter().filter(|one| one.kind == kind as i32).collect();
     found.sort_by_key(|span| span.start_time_unix_nano);
     found
 }
 
-fn has(span: &Span, wanted: &[(&str, &str)]) {
+pub(crate) fn has(span: &Span, wanted: &[(&str, &str)]) {
     for (name, value) in wanted {
         assert_eq!(of(&span.attributes, name).as_deref(), Some(*value), "{name} of {span:#?}");
     }

@@ -3,7 +3,7 @@
 use crate::neutral::Finish;
 
 /// What a provider's word means. One that is not OpenAI's is taken for the plain end.
-pub(super) fn read_finish(word: &str) -> Finish {
+pub(crate) fn read_finish(word: &str) -> Finish {
     match word {
         "length" | "model_length" => Finish::Length,
         "tool_calls" | "function_call" => Finish::ToolCalls,
@@ -14,7 +14,7 @@ pub(super) fn read_finish(word: &str) -> Finish {
 
 /// The word for it. A model that would not go on says so in a refusal; if it did not, the client
 /// learns it from the word.
-pub(super) fn finish_word(finish: Finish, refusal: bool) -> &'static str {
+pub(crate) fn finish_word(finish: Finish, refusal: bool) -> &'static str {
     match finish {
         Finish::Complete | Finish::Stop | Finish::Paused => "stop",
         Finish::Length => "length",

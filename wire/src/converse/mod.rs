@@ -20,6 +20,7 @@ mod tests;
 
 pub(crate) use failure::classify;
 pub(crate) use fault::Fault;
+pub(crate) use finish::read_finish;
 pub(crate) use judge::{judge, judge_whole};
 pub(crate) use read_answer::read_answer;
 pub(crate) use read_events::EventReader;

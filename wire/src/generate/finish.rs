@@ -4,7 +4,7 @@ use crate::neutral::Finish;
 
 /// What a `finishReason` means; `called` is whether the answer calls tools, which Gemini counts as
 /// complete.
-pub(super) fn read_finish(reason: &str, called: bool) -> Finish {
+pub(crate) fn read_finish(reason: &str, called: bool) -> Finish {
     match reason {
         "MAX_TOKENS" => Finish::Length,
         "CONTINUATION" => Finish::Paused,

@@ -28,6 +28,7 @@ mod tests;
 pub(crate) use error::{error_body, error_event};
 pub(crate) use facts::read_facts;
 pub(crate) use failure::classify;
+pub(crate) use finish::read_finish;
 pub(crate) use judge::{judge, judge_whole};
 pub(crate) use members::camel;
 pub(crate) use read_answer::read_answer;

@@ -3,7 +3,7 @@
 use crate::neutral::{Choice, Finish, Part};
 
 /// What a `stop_reason` means. One that came later than this list ended an answer all the same.
-pub(super) fn read_finish(reason: &str) -> Finish {
+pub(crate) fn read_finish(reason: &str) -> Finish {
     match reason {
         "stop_sequence" => Finish::Stop,
         "max_tokens" | "model_context_window_exceeded" => Finish::Length,

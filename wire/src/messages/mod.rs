@@ -28,6 +28,7 @@ pub(crate) use draw::draw;
 pub(crate) use error::{error_body, error_event};
 pub(crate) use facts::read_facts;
 pub(crate) use failure::classify;
+pub(crate) use finish::read_finish;
 pub(crate) use judge::judge;
 pub(crate) use model::{Claude, Samples};
 pub(crate) use read_answer::read_answer;

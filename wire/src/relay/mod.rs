@@ -5,6 +5,7 @@
 //! answer; and the frame with the usage we asked for in the client's place.
 
 mod chunk;
+mod facts;
 mod feed;
 mod list;
 #[cfg(test)]
@@ -22,6 +23,7 @@ pub(crate) use translator::Translator;
 use crate::converse::Fault;
 use crate::dialect::{Dialect, Verdict};
 use crate::event_stream::Message;
+use crate::response_facts::ResponseFacts;
 use crate::sse::Event;
 use crate::tokens::Estimate;
 
@@ -71,6 +73,7 @@ impl Relay {
             finished: 0,
             usage: None,
             output: Estimate::default(),
+            facts: None,
         };
         Self { feed: Feed::of(dialect), reading }
     }
@@ -178,6 +181,8 @@ struct Reading {
     finished: u128,
     usage: Option<Usage>,
     output: Estimate,
+    /// What the answer says of itself, if somebody wants to know.
+    facts: Option<Box<ResponseFacts>>,
 }
 
 /// What is to become of a frame.
@@ -285,6 +290,7 @@ impl Reading {
             return Fate::Fail(self.dialect.classify(200, None, data));
         }
         self.content |= chunk.content;
+        self.note_facts(&chunk, data);
         self.finished |= chunk.finished;
         self.output.add(chunk.output);
         self.usage = match (self.usage, chunk.usage) {
