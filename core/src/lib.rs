@@ -140,12 +140,12 @@ pub use chance::Seed;
 pub use change::Change;
 pub use config::{
     Affinity, Alerts, Alias, Bounds, BreakerConfig, Budget, BudgetWindow, Caller, Callers,
-    Ceilings, Commit, Config, ConfigFault, ConfigWarning, Credentials, DeploymentConfig, Duty,
-    Egress, GroupConfig, Key, Known, Loaded, MemberConfig, Metering, MissingKey, MockConfig,
-    NotBuilt, Otlp, Parameter, Params, PolicyConfig, PreviousKey, Propagate, Protocol,
-    ProviderConfig, Proxy, Reference, RetryConfig, Route, RouteMatch, Secret, SecretRef, Semconv,
-    Server, Signal, State, Store, Telemetry, ThrottleConfig, TimeoutsConfig, TlsFiles, Tokens,
-    WaitConfig,
+    Ceilings, Commit, Compression, Config, ConfigFault, ConfigWarning, Credentials,
+    DeploymentConfig, Duty, Egress, GroupConfig, Key, Known, Loaded, MemberConfig, Metering,
+    MissingKey, MockConfig, NotBuilt, Otlp, Parameter, Params, PolicyConfig, PreviousKey,
+    Propagate, Protocol, ProviderConfig, Proxy, Reference, RetryConfig, Route, RouteMatch, Secret,
+    SecretRef, Semconv, Server, Signal, State, Store, Telemetry, ThrottleConfig, TimeoutsConfig,
+    TlsFiles, Tokens, WaitConfig,
 };
 pub use cost::Price;
 pub use counting::{Counting, Reserve};

@@ -84,7 +84,7 @@ pub use route::{Route, RouteMatch};
 pub use secret::{Secret, SecretRef};
 pub use server::{Bounds, Server, TlsFiles};
 pub use storage::{Metering, State, Store};
-pub use telemetry::{Alerts, Otlp, Propagate, Semconv, Signal, Telemetry};
+pub use telemetry::{Alerts, Compression, Otlp, Propagate, Semconv, Signal, Telemetry};
 pub use warnings::ConfigWarning;
 
 use self::secret::Secrets;

@@ -20,6 +20,8 @@ pub struct Otlp {
     pub endpoint: Option<String>,
     /// Headers sent with every export. A value may be a secret.
     pub headers: Vec<(String, Secret)>,
+    /// How exports are compressed.
+    pub compression: Option<Compression>,
     /// What is exported; all of it if absent.
     pub signals: Option<Vec<Signal>>,
     /// The share of the traces that begin here which is recorded, in parts per million. A client's
@@ -29,6 +31,15 @@ pub struct Otlp {
     pub propagate: Propagate,
     /// By which version of the conventions attributes and metrics are named.
     pub semconv: Semconv,
+}
+
+/// How what is exported is compressed on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// With gzip.
+    Gzip,
 }
 
 /// One kind of what is exported.
@@ -86,12 +97,14 @@ impl Otlp {
             ("traceparent", Propagate::Traceparent),
             ("all", Propagate::All),
         ];
+        let compression = [("none", Compression::None), ("gzip", Compression::Gzip)];
         let semconv = [("v1.36", Semconv::V1_36), ("v1.41", Semconv::V1_41)];
         value.fields(|map| Self {
             endpoint: map.read("endpoint", |endpoint| {
                 address(&endpoint.text()?, "headers").map_err(|fault| endpoint.fault(fault)).ok()
             }),
             headers: map.get("headers").map(|all| headers(&all, secrets)).unwrap_or_default(),
+            compression: map.read("compression", |word| word.choice("compression", &compression)),
             signals: map.read("signals", signals),
             sample_ppm: map.read("sample", Value::ppm),
             propagate: map
@@ -160,13 +173,14 @@ mod tests {
         assert_eq!(telemetry.otlp, Some(Otlp::default()));
         assert!(faults.is_empty());
         let (telemetry, faults) = read(
-            "{ otlp: { endpoint: 'http://c:4318/', headers: { k: v }, signals: [traces, usage],
+            "{ otlp: { endpoint: 'http://c:4318/', headers: { k: v }, compression: gzip, signals: [traces, usage],
                sample: 10%, propagate: none, semconv: v1.36 } }",
             Telemetry::read,
         );
         let expected = Otlp {
             endpoint: Some("http://c:4318".into()),
             headers: vec![("k".into(), Secret::new("v".into()))],
+            compression: Some(Compression::Gzip),
             signals: Some(vec![Signal::Traces, Signal::Usage]),
             sample_ppm: Some(100_000),
             propagate: Propagate::None,
@@ -178,10 +192,11 @@ mod tests {
     #[test]
     fn what_cannot_be_is_a_fault_with_its_place() {
         let (_, faults) = read(
-            "{ otlp: { endpoint: 'ftp://x', signals: [spans], sample: 200%, semconv: '2' } }",
+            "{ otlp: { endpoint: 'ftp://x', signals: [spans], sample: 200%, semconv: '2',
+               compression: zip } }",
             Telemetry::read,
         );
-        assert_eq!(faults.len(), 4, "{faults:#?}");
+        assert_eq!(faults.len(), 5, "{faults:#?}");
         assert!(faults.iter().all(|fault| fault.starts_with("otlp.")), "{faults:#?}");
         let (_, faults) = read("{ otlp: { signals: [] } }", Telemetry::read);
         assert_eq!(faults.len(), 1, "{faults:#?}");

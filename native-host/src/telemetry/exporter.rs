@@ -1,11 +1,15 @@
 //! The exporters: OpenTelemetry's own for OTLP, sending over our connections.
 
 use std::fmt;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::header::{CONTENT_ENCODING, HeaderValue};
 use http::{Request, Response};
 use opentelemetry_http::{HttpClient, HttpError};
 use opentelemetry_otlp::{
@@ -27,6 +31,7 @@ const MAX_ANSWER: usize = 64 * 1024;
 struct Sender {
     pool: Arc<Pool>,
     timeout: Duration,
+    gzip: bool,
     runtime: Handle,
 }
 
@@ -34,7 +39,7 @@ impl Sender {
     fn new(to: &Destination, exits: &Exits) -> Result<Self, String> {
         let connector = Connector::new(&exits.to(&to.address))?;
         let pool = Pool::new(to.address.clone(), connector);
-        Ok(Self { pool, timeout: to.timeout, runtime: Handle::current() })
+        Ok(Self { pool, timeout: to.timeout, gzip: to.gzip, runtime: Handle::current() })
     }
 }
 
@@ -48,6 +53,7 @@ impl fmt::Debug for Sender {
 impl HttpClient for Sender {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let (pool, timeout) = (Arc::clone(&self.pool), self.timeout);
+        let request = if self.gzip { compressed(request)? } else { request };
         let exchange = async move { tokio::time::timeout(timeout, exchange(&pool, request)).await };
         // The SDK exports metrics from a thread without a runtime.
         match self.runtime.spawn(exchange).await {
@@ -56,6 +62,14 @@ impl HttpClient for Sender {
             Err(_) => Err("the export was cut short".into()),
         }
     }
+}
+
+fn compressed(request: Request<Bytes>) -> Result<Request<Bytes>, HttpError> {
+    let (mut head, body) = request.into_parts();
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(&body)?;
+    head.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    Ok(Request::from_parts(head, encoder.finish()?.into()))
 }
 
 async fn exchange(pool: &Arc<Pool>, request: Request<Bytes>) -> Result<Response<Bytes>, String> {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use http::Uri;
-use pointsman_core::{Config, Otlp, Propagate, Semconv, Signal};
+use pointsman_core::{Compression, Config, Otlp, Propagate, Semconv, Signal};
 
 /// What is exported, and how.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ pub(crate) struct Destination {
     pub(crate) address: Uri,
     /// Those of the configuration; the exporter adds the variables'.
     pub(crate) headers: HashMap<String, String>,
+    pub(crate) gzip: bool,
     /// How long one export may take, with its retries.
     pub(crate) timeout: Duration,
 }
@@ -131,9 +132,18 @@ fn destination(signal: Signal, otlp: &Otlp, env: Env<'_>) -> Result<Option<Desti
         milliseconds.map_err(|_| format!("{name}: `{value}` is no number of milliseconds"))
     });
     let timeout = timeout.transpose()?.unwrap_or(Duration::from_secs(10)).min(MAX_TIMEOUT);
+    let gzip = match (otlp.compression, own("COMPRESSION").or_else(|| all("COMPRESSION"))) {
+        (Some(compression), _) => compression == Compression::Gzip,
+        (None, None) => false,
+        (None, Some((name, word))) => match word.to_ascii_lowercase().as_str() {
+            "gzip" => true,
+            "none" => false,
+            _ => return Err(format!("{name}: `{word}` is not built: there are `gzip` and `none`")),
+        },
+    };
     let headers = otlp.headers.iter();
     let headers = headers.map(|(name, value)| (name.clone(), value.expose().to_owned())).collect();
-    Ok(Some(Destination { address, headers, timeout }))
+    Ok(Some(Destination { address, headers, gzip, timeout }))
 }
 
 #[cfg(test)]
@@ -186,9 +196,24 @@ mod tests {
     }
 
     #[test]
+    fn a_signal_may_be_compressed_on_its_own() {
+        let gzip = |yaml: &str, env: &[_]| {
+            let settings = settings(yaml, &[&[COLLECTOR], env].concat()).unwrap().unwrap();
+            [settings.traces, settings.metrics, settings.usage].map(|one| one.unwrap().gzip)
+        };
+        let all = ("OTEL_EXPORTER_OTLP_COMPRESSION", "GZIP");
+        let logs = ("OTEL_EXPORTER_OTLP_LOGS_COMPRESSION", "none");
+        assert_eq!(gzip("", &[]), [false; 3]);
+        assert_eq!(gzip("", &[all, logs]), [true, true, false]);
+        assert_eq!(gzip("telemetry: { otlp: { compression: none } }", &[all]), [false; 3]);
+        assert_eq!(gzip("telemetry: { otlp: { compression: gzip } }", &[logs]), [true; 3]);
+    }
+
+    #[test]
     fn what_is_not_built_or_cannot_be_is_said_with_its_remedy() {
         for (env, part) in [
             (&[COLLECTOR, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")][..], "http/protobuf"),
+            (&[COLLECTOR, ("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd")], "`gzip` and `none`"),
             (&[COLLECTOR, ("OTEL_TRACES_EXPORTER", "zipkin")], "`zipkin` is not built"),
             (&[COLLECTOR, ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")], "milliseconds"),
             (&[("OTEL_EXPORTER_OTLP_ENDPOINT", "c:4318")], "is not an address"),

@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::HeaderMap;
 use opentelemetry::propagation::TextMapPropagator as _;
 use opentelemetry::trace::{
-    Span as _, SpanBuilder, SpanContext, SpanKind, Status, TraceContextExt as _, Tracer as _,
-    TracerProvider as _,
+    Span as _, SpanBuilder, SpanContext, SpanKind, Status, TraceContextExt as _, TraceState,
+    Tracer as _, TracerProvider as _,
 };
 use opentelemetry::{Context, InstrumentationScope, KeyValue};
 use opentelemetry_http::{HeaderExtractor, HeaderInjector};
@@ -109,11 +109,21 @@ impl Traces {
             .with_kind(kind)
             .with_start_time(system_time(at))
             .with_attributes(attributes);
-        let context = match parent {
+        let context = match parent.map(|parent| self.without_words(parent)) {
             Some(parent) => Context::new().with_remote_span_context(parent),
             None => Context::new(),
         };
         Open(self.tracer.build_with_context(builder, &context))
+    }
+
+    /// A context without its `tracestate`, in which whoever called before may have written anything,
+    /// unless that is to go on.
+    fn without_words(&self, context: SpanContext) -> SpanContext {
+        if self.propagate == Propagate::All {
+            return context;
+        }
+        let (trace, span, flags) = (context.trace_id(), context.span_id(), context.trace_flags());
+        SpanContext::new(trace, span, flags, context.is_remote(), TraceState::NONE)
     }
 
     /// The headers that tell a provider of an attempt's span.

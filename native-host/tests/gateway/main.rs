@@ -21,6 +21,7 @@ mod metering;
 mod metrics;
 mod observability;
 mod outward;
+mod planted;
 mod privacy;
 mod receiver;
 mod reload;

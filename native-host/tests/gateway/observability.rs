@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use flate2::read::GzDecoder;
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -198,6 +199,25 @@ async fn traces_that_begin_here_are_sampled_as_configured_and_named_by_the_versi
     let attempt = kind(&spans, SpanKind::Client)[0];
     has(attempt, &[("gen_ai.system", "openai")]);
     assert_eq!(of(&attempt.attributes, "gen_ai.provider.name"), None);
+}
+
+#[tokio::test]
+async fn exports_are_compressed_if_so_wished() {
+    let (mut bench, collector) = observed("ok: {}", "ok: {}", ", compression: gzip").await;
+    assert_eq!(bench.chat("solo", false).await.status, 200);
+    bench.signal("TERM");
+    assert_eq!(bench.exit_code().await, Some(0));
+    for path in ["/v1/traces", "/v1/metrics", "/v1/logs"] {
+        let received = collector.received(path);
+        let one = received.first().unwrap_or_else(|| panic!("{path}"));
+        assert_eq!(one.header("content-encoding"), Some("gzip"), "{path}");
+        let mut body = Vec::new();
+        std::io::Read::read_to_end(&mut GzDecoder::new(&one.body[..]), &mut body).expect("gzip");
+        if path == "/v1/traces" {
+            let spans = ExportTraceServiceRequest::decode(&body[..]).expect("spans");
+            assert_eq!(spans.resource_spans[0].scope_spans[0].spans.len(), 2);
+        }
+    }
 }
 
 #[tokio::test]
