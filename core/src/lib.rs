@@ -167,7 +167,7 @@ pub use request::{Capability, Evidence, Lar1, Needs, Priority, Request, Usage, W
 pub use resolution::{Resolution, Wildcard};
 pub use router::Router;
 pub use snapshot::{Snapshot, UnknownVersion};
-pub use standing::{ModelStanding, Standing};
+pub use standing::{BudgetStanding, ModelStanding, Standing};
 pub use strategy::PREFIX_BLOCKS;
 pub use time::{Timestamp, whole_seconds};
 pub use trace::{

@@ -112,6 +112,17 @@ impl Money {
         policy.nano_usd.saturating_sub(gone)
     }
 
+    /// When all that is spent by now no longer counts; `None` if nothing would change then.
+    pub(crate) fn resets_at(&self, window: &Window, now: Timestamp) -> Option<Timestamp> {
+        match window {
+            Window::Calendar(..) => Some(window.leaves(window.number(now), now)),
+            Window::Rolling(_) => {
+                let newest = self.spent.last().filter(|(number, _)| *number >= window.oldest(now));
+                newest.map(|(number, _)| window.leaves(*number, now))
+            }
+        }
+    }
+
     /// Whether `amount` may be reserved.
     pub(crate) fn fits(&self, policy: &BudgetPolicy, amount: u64, now: Timestamp) -> bool {
         amount <= self.left(policy, now)
@@ -262,6 +273,17 @@ mod tests {
         // A clock that steps back does not bring a window back.
         money.settle(&policy, 0, 600, at(86_400));
         assert!(!money.fits(&policy, 500, at(86_400)));
+    }
+
+    #[test]
+    fn a_budget_says_when_all_of_it_is_back() {
+        let mut money = Money::new();
+        assert_eq!(money.resets_at(&DAY, at(10)), Some(at(86_400)));
+        assert_eq!(money.resets_at(&ROLLING, at(10)), None);
+        money.settle(&policy(ROLLING), 0, 900, at(10));
+        let back = money.resets_at(&ROLLING, at(12)).unwrap();
+        assert!(money.left(&policy(ROLLING), back) == 1_000 && back > at(40), "{back:?}");
+        assert_eq!(money.resets_at(&ROLLING, back), None);
     }
 
     #[test]

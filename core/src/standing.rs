@@ -36,6 +36,22 @@ pub struct Standing {
     pub limits: Vec<LimitReading>,
 }
 
+/// Where a budget stands; amounts in nano-USD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetStanding {
+    /// All of it.
+    pub nano_usd: u64,
+    /// What is spent within its window.
+    pub spent: u64,
+    /// What calls in flight may yet spend.
+    pub reserved: u64,
+    /// What nobody has spent or reserved.
+    pub left: u64,
+    /// When all that is spent by now no longer counts: the end of a calendar window. `None` for a
+    /// rolling one in which nothing is spent.
+    pub resets_at: Option<Timestamp>,
+}
+
 /// Where one concrete model stands at a deployment that takes any.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelStanding {
@@ -108,10 +124,19 @@ impl Router {
         self.catalog.owners.names()
     }
 
-    /// The budget of one owner, in nano-USD.
-    pub fn owner_budget(&self, owner: &str) -> Option<u64> {
+    /// Where the budget of one owner stands; `None` if it has none.
+    pub fn owner_budget(&self, owner: &str, now: Timestamp) -> Option<BudgetStanding> {
+        let now = now.max(self.latest);
         let id = self.catalog.owners.find(owner)?;
-        self.catalog.owners.get(id)?.budget.map(|budget| budget.nano_usd)
+        let policy = self.catalog.owners.get(id)?.budget?;
+        let money = &self.purses.get(id)?.money;
+        Some(BudgetStanding {
+            nano_usd: policy.nano_usd,
+            spent: money.spent(&policy.window, now),
+            reserved: money.reserved(),
+            left: money.left(&policy, now),
+            resets_at: money.resets_at(&policy.window, now),
+        })
     }
 }
 

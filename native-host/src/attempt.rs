@@ -211,6 +211,8 @@ pub(crate) fn ended(
         gateway.metrics.tokens(deployment, usage);
     }
     let now = gateway.clock.now();
+    let used = ended.usage.map_or(0, |usage| usage.input.saturating_add(usage.output));
+    gateway.rates.note(attempt.deployment, used, now);
     let first = record.first_content_at.map(|at| at.since(under_way.sent_at));
     gateway.metrics.attempt_took(deployment, now.since(under_way.sent_at), first);
     let Some(telemetry) = &gateway.telemetry else { return };

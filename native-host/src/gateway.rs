@@ -24,6 +24,7 @@ use crate::exits::{Exits, variable};
 use crate::gates::Gates;
 use crate::live::{Live, Means};
 use crate::metrics::Metrics;
+use crate::rates::Rates;
 use crate::reload::{Changes, Origin, Reloads};
 use crate::repeat::{Tape, Tapes};
 use crate::rfc3339;
@@ -53,6 +54,7 @@ pub(crate) struct Gateway {
     pub(crate) webhook: Option<Webhook>,
     pub(crate) decisions: Decisions,
     pub(crate) gates: Gates,
+    pub(crate) rates: Rates,
     pub(crate) reloads: Reloads,
     pub(crate) tapes: Tapes,
     /// Held by every call's task.
@@ -119,6 +121,7 @@ impl Gateway {
             webhook: None,
             decisions: Decisions::default(),
             gates: Gates::default(),
+            rates: Rates::default(),
             reloads: Reloads::default(),
             tapes: Tapes::new(Arc::clone(&answers)),
             running: Arc::new(()),

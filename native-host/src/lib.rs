@@ -40,6 +40,7 @@ mod pool;
 mod practice;
 mod probe;
 mod rate_headers;
+mod rates;
 mod reload;
 mod repeat;
 mod reply;

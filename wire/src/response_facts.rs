@@ -110,97 +110,47 @@ fn each(
 mod tests {
     use super::*;
 
-    fn facts(dialect: Dialect, data: &[&str]) -> (String, String, String) {
+    /// Id, model and finish reasons.
+    fn facts(dialect: Dialect, data: &[&str]) -> String {
         let mut facts = ResponseFacts::default();
         data.iter().for_each(|data| facts.read(dialect, data.as_bytes()));
         let text = |text: Option<String>| text.unwrap_or_default();
-        (text(facts.id), text(facts.model), facts.finish.join(","))
+        format!("{} {} {}", text(facts.id), text(facts.model), facts.finish.join(","))
     }
 
     #[test]
     fn every_protocol_says_who_answered_and_how_it_ended() {
-        for (dialect, data, id, model, finish) in [
-            (
-                Dialect::Chat,
-                &[r#"{"id":"c","model":"gpt","choices":[{"index":1,"finish_reason":"length"},
-                    {"index":0,"finish_reason":"tool_calls"}]}"#][..],
-                "c",
-                "gpt",
-                "tool_calls,length",
-            ),
-            (
-                Dialect::Chat,
-                &[
-                    r#"{"id":"c","model":"gpt","choices":[{"delta":{"role":"assistant"}}]}"#,
-                    r#"{"id":"d","model":"x","choices":[{"delta":{},"finish_reason":"stop"}]}"#,
-                ],
-                "c",
-                "gpt",
-                "stop",
-            ),
-            (
-                Dialect::Messages,
-                &[
-                    r#"{"type":"message_start","message":{"id":"m","model":"claude","stop_reason":null}}"#,
-                    r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}"#,
-                ],
-                "m",
-                "claude",
-                "length",
-            ),
-            (
-                Dialect::Messages,
-                &[r#"{"type":"message","id":"m","model":"claude","stop_reason":"tool_use"}"#],
-                "m",
-                "claude",
-                "tool_calls",
-            ),
-            (
-                Dialect::Generate,
-                &[
-                    r#"{"responseId":"r","modelVersion":"gemini","candidates":[{"finishReason":"SAFETY"}]}"#,
-                ],
-                "r",
-                "gemini",
-                "content_filter",
-            ),
-            (
-                Dialect::Responses,
-                &[
-                    r#"{"type":"response.created","response":{"id":"r","model":"gpt","status":"in_progress"}}"#,
-                    r#"{"type":"response.incomplete","response":{"id":"r","status":"incomplete",
-                        "incomplete_details":{"reason":"max_output_tokens"}}}"#,
-                ],
-                "r",
-                "gpt",
-                "length",
-            ),
-            (
-                Dialect::Responses,
-                &[r#"{"id":"r","model":"gpt","status":"completed","incomplete_details":null}"#],
-                "r",
-                "gpt",
-                "stop",
-            ),
-            (
-                Dialect::Converse,
-                &[r#"{"stopReason":"guardrail_intervened"}"#],
-                "",
-                "",
-                "content_filter",
-            ),
-        ] {
-            let expected = (id.to_owned(), model.to_owned(), finish.to_owned());
-            assert_eq!(facts(dialect, data), expected, "{data:?}");
-        }
+        use Dialect::*;
+        let chat = r#"{"id":"c","model":"gpt","choices":[{"index":1,"finish_reason":"length"},
+            {"index":0,"finish_reason":"tool_calls"}]}"#;
+        assert_eq!(facts(Chat, &[chat]), "c gpt tool_calls,length");
+        let begun = r#"{"id":"c","model":"gpt","choices":[{"delta":{"role":"assistant"}}]}"#;
+        let ended = r#"{"id":"d","model":"x","choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+        assert_eq!(facts(Chat, &[begun, ended]), "c gpt stop");
+        let message = r#"{"type":"message","id":"m","model":"claude","stop_reason":"tool_use"}"#;
+        assert_eq!(facts(Messages, &[message]), "m claude tool_calls");
+        let begun = r#"{"message":{"id":"m","model":"claude","stop_reason":null}}"#;
+        let ended = r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}"#;
+        assert_eq!(facts(Messages, &[begun, ended]), "m claude length");
+        let answer = r#"{"responseId":"r","modelVersion":"gemini",
+            "candidates":[{"finishReason":"SAFETY"}]}"#;
+        assert_eq!(facts(Generate, &[answer]), "r gemini content_filter");
+        let response = r#"{"id":"r","model":"gpt","status":"completed","incomplete_details":null}"#;
+        assert_eq!(facts(Responses, &[response]), "r gpt stop");
+        let begun = r#"{"response":{"id":"r","model":"gpt","status":"in_progress"}}"#;
+        let ended = r#"{"response":{"id":"r","status":"incomplete",
+            "incomplete_details":{"reason":"max_output_tokens"}}}"#;
+        assert_eq!(facts(Responses, &[begun, ended]), "r gpt length");
+        let answer = r#"{"stopReason":"guardrail_intervened"}"#;
+        assert_eq!(facts(Converse, &[answer]), "  content_filter");
     }
 
     #[test]
     fn nonsense_says_nothing_and_numbers_are_bounded() {
         for data in ["", "[]", "{", r#"{"id":7,"model":""}"#, r#"{"choices":[7,{}]}"#] {
-            assert_eq!(facts(Dialect::Chat, &[data]), Default::default(), "{data}");
+            assert_eq!(facts(Dialect::Chat, &[data]), "  ", "{data}");
         }
         let far = r#"{"choices":[{"index":18446744073709551615,"finish_reason":"stop"}]}"#;
-        assert_eq!(facts(Dialect::Chat, &[far]), Default::default());
+        assert_eq!(facts(Dialect::Chat, &[far]), "  ");
     }
 }

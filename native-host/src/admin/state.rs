@@ -9,7 +9,6 @@ use pointsman_core::{
 use serde_json::{Value, json};
 
 use super::{Answer, nowhere, parameter};
-use crate::gates::Gates;
 use crate::gateway::Gateway;
 use crate::metrics::gate_name;
 use crate::reload::Origin;
@@ -26,7 +25,7 @@ pub(super) fn read(gateway: &Gateway, steps: &[&str], query: &str) -> Answer {
         ["deployments"] => Ok(gateway.look(|router, now| {
             gateway.gates.look(router, now);
             let all = router.catalog().deployments().filter(|(_, one)| !one.retired);
-            all.map(|(id, one)| deployment(router, &gateway.gates, id, one, now)).collect()
+            all.map(|(id, one)| deployment(gateway, router, id, one, now)).collect()
         })),
         ["groups"] => Ok(gateway.look(|router, _| {
             let catalog = router.catalog();
@@ -65,8 +64,8 @@ fn status(gateway: &Gateway) -> Value {
 }
 
 fn deployment(
+    gateway: &Gateway,
     router: &Router,
-    gates: &Gates,
     id: DeploymentId,
     one: &Deployment,
     now: Timestamp,
@@ -81,16 +80,19 @@ fn deployment(
         (Gate::Ready, _) if standing.probe_down => Some("the last probe found it down"),
         (Gate::Ready, _) => None,
     };
+    let rate = gateway.rates.of(id, now);
     let mut shown = json!({
         "name": one.name,
         "provider": router.catalog().provider(one.provider).name,
         "gate": gate_name(&standing.gate),
         "reason": reason,
-        "since": gates.since(id).map(rfc3339::text),
+        "since": gateway.gates.since(id).map(rfc3339::text),
         "until": until(standing.gate),
         "trips": standing.trips,
         "failure_share": standing.failure_share,
         "in_flight": standing.in_flight,
+        "requests_per_minute": rate.requests,
+        "tokens_per_minute": rate.tokens,
         "first_token_p95_ms": milliseconds(standing.first_token_p95),
         "answer_p95_ms": milliseconds(standing.answer_p95),
         "limits": standing.limits.iter().map(limit).collect::<Vec<_>>(),
@@ -144,12 +146,13 @@ fn group(catalog: &Catalog, group: &Group) -> Value {
 }
 
 fn owner(router: &Router, name: &str, now: Timestamp) -> Value {
-    let money = router.owner_money(name, now);
-    let budget = router.owner_budget(name).zip(money).map(|(limit, (spent, reserved))| {
+    let budget = router.owner_budget(name, now).map(|budget| {
         json!({
-            "limit_nano_usd": limit,
-            "spent_nano_usd": spent,
-            "reserved_nano_usd": reserved,
+            "limit_nano_usd": budget.nano_usd,
+            "spent_nano_usd": budget.spent,
+            "reserved_nano_usd": budget.reserved,
+            "left_nano_usd": budget.left,
+            "resets_at": budget.resets_at.map(rfc3339::text),
         })
     });
     let readings = router.owner_readings(name, now);

@@ -19,7 +19,9 @@ struct Sum {
     failed: u64,
     input: u64,
     cached_input: u64,
+    cache_write: u64,
     output: u64,
+    reasoning: u64,
     cost_nano_usd: u64,
     /// Calls whose tokens are reckoned.
     estimated: u64,
@@ -118,7 +120,9 @@ impl Sum {
         self.failed += u64::from(record.outcome != "served");
         self.input = self.input.saturating_add(record.input);
         self.cached_input = self.cached_input.saturating_add(record.cached_input);
+        self.cache_write = self.cache_write.saturating_add(record.cache_write);
         self.output = self.output.saturating_add(record.output);
+        self.reasoning = self.reasoning.saturating_add(record.reasoning);
         self.cost_nano_usd =
             self.cost_nano_usd.saturating_add(record.cost_nano_usd.unwrap_or_default());
         self.estimated += u64::from(record.estimated);
@@ -131,7 +135,9 @@ impl Sum {
             failed: self.failed + other.failed,
             input: self.input.saturating_add(other.input),
             cached_input: self.cached_input.saturating_add(other.cached_input),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
             output: self.output.saturating_add(other.output),
+            reasoning: self.reasoning.saturating_add(other.reasoning),
             cost_nano_usd: self.cost_nano_usd.saturating_add(other.cost_nano_usd),
             estimated: self.estimated + other.estimated,
             unpriced: self.unpriced + other.unpriced,
@@ -191,7 +197,9 @@ fn as_json(by: &[String], sums: &Sums) -> Value {
             "failed": sum.failed,
             "input": sum.input,
             "cached_input": sum.cached_input,
+            "cache_write": sum.cache_write,
             "output": sum.output,
+            "reasoning": sum.reasoning,
             "cost_nano_usd": sum.cost_nano_usd,
             "estimated": sum.estimated,
             "unpriced": sum.unpriced,

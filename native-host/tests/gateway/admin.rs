@@ -71,6 +71,68 @@ async fn decisions_tell_who_was_passed_over_and_why() {
 }
 
 #[tokio::test]
+async fn decisions_are_sampled_failures_are_always_kept_and_both_are_bounded() {
+    let bench = Bench::new("ok: { first_token: 0ms, total: 0ms }", "ok: {}").await;
+    assert_eq!(bench.chat("nobody", false).await.status, 404);
+    // More served calls a second than are traced, and more than are kept.
+    for _ in 0..600 {
+        assert_eq!(bench.chat("solo", false).await.status, 200);
+    }
+    for _ in 0..520 {
+        assert_eq!(bench.chat("nobody", false).await.status, 404);
+    }
+    bench.until_at_rest().await;
+    let kept = async |query: &str| {
+        let all = get(bench.admin, &format!("/decisions?most=9999{query}")).await.json();
+        let all = all.as_array().expect("a list").iter();
+        all.map(|call| call["decision"].as_u64().expect("a number")).collect::<Vec<_>>()
+    };
+    let mut failed = kept("&failed=true").await;
+    while failed.first() != Some(&1_121) {
+        failed = kept("&failed=true").await;
+    }
+    // The latest of them, in order, without a gap: those of the same second as many others too.
+    assert_eq!(failed, (610..=1_121).rev().collect::<Vec<_>>());
+    let served = kept("").await.iter().filter(|number| **number <= 601).count();
+    assert!((1..=512).contains(&served), "{served}");
+    let oldest = get(bench.admin, "/decisions/1").await;
+    assert_eq!(oldest.status, 404, "{oldest:?}");
+    let last = get(bench.admin, "/decisions/1121").await.json();
+    assert_eq!(last["call"]["outcome"], "refused", "{last}");
+}
+
+#[tokio::test]
+async fn rates_budgets_and_what_is_left_are_seen() {
+    let budget = "callers: { anonymous: app, keys: { app: { sha256: \
+                  2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae, \
+                  budget: { usd: 5, per: day } } } }\nstate: { store: { embedded: STORE } }\n";
+    let store = super::bench::scratch_file("");
+    std::fs::remove_file(&store).expect("it was made");
+    let budget = budget.replace("STORE", store.to_str().expect("a path"));
+    let priced = ("model: east-model }", "model: east-model, price: { input: 0, output: 1000 } }");
+    let bench = Bench::edited("ok: { output_tokens: 5 }", "ok: {}", &budget, &[priced]).await;
+    for stream in [false, true] {
+        assert_eq!(bench.chat("solo", stream).await.status, 200);
+    }
+    bench.until_at_rest().await;
+    let mut east = deployment(&bench, "east").await;
+    while east["requests_per_minute"] != 2 {
+        east = deployment(&bench, "east").await;
+    }
+    assert!(east["tokens_per_minute"].as_u64() >= Some(10), "{east}");
+    assert_eq!(deployment(&bench, "west").await["tokens_per_minute"], 0);
+    let callers = get(bench.admin, "/callers").await.json();
+    let app = callers.as_array().expect("a list").iter().find(|one| one["name"] == "key app");
+    let budget = &app.expect("the key")["budget"];
+    assert_eq!(budget["spent_nano_usd"], 10_000_000, "{budget}");
+    assert_eq!(budget["left_nano_usd"], 4_990_000_000_u64, "{budget}");
+    let resets = budget["resets_at"].as_str().expect("a time");
+    assert!(resets.ends_with("T00:00:00.000Z"), "{budget}");
+    drop(bench);
+    std::fs::remove_file(store).expect("a store");
+}
+
+#[tokio::test]
 async fn explain_answers_for_the_state_that_is() {
     let bench = Bench::new("ok: {}", "ok: {}").await;
     let asked = r#"{ "model": "g", "needs": ["tools"], "input_tokens": 10 }"#;

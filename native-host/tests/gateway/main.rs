@@ -20,6 +20,7 @@ mod load;
 mod metering;
 mod metrics;
 mod observability;
+mod openapi;
 mod outward;
 mod planted;
 mod privacy;

@@ -2,7 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use prost::Message as _;
+
 use super::bench::{Bench, chat_request, get, send, with_headers};
+use super::observability::sections;
+use super::receiver::{Manner, Receiver};
 
 const ANY: (&str, &str) =
     ("groups:\n", "  any: { provider: a, model: '*' }\ngroups:\n  'lab/*': { members: [ any ] }\n");
@@ -67,4 +73,50 @@ async fn a_failover_its_price_and_its_limits_are_on_the_page() {
     ] {
         assert!(page.lines().any(|own| own == line), "{line} is not in\n{page}");
     }
+}
+
+/// Points in the last export of metrics.
+fn points(collector: &Receiver) -> usize {
+    let last = collector.received("/v1/metrics").pop().expect("an export");
+    let request = ExportMetricsServiceRequest::decode(&last.body[..]).expect("metrics");
+    let scopes = request.resource_metrics.into_iter().flat_map(|one| one.scope_metrics);
+    let points = scopes.flat_map(|one| one.metrics).map(|metric| match metric.data {
+        Some(Data::Histogram(histogram)) => histogram.data_points.len(),
+        other => panic!("{other:?}"),
+    });
+    points.sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_names_make_no_series_here_or_at_a_collector() {
+    const CLIENTS: usize = 10;
+    let collector = Receiver::new(Manner::Status(200)).await;
+    let metrics = sections(&collector, ", signals: [metrics]");
+    let mut bench =
+        Bench::edited("ok: { first_token: 0ms, total: 0ms }", "ok: {}", &metrics, &[ANY]).await;
+    ask_for(&bench, 0).await;
+    bench.chat("lab/name", false).await;
+    bench.chat("name", false).await;
+    bench.until_at_rest().await;
+    let before = series(&bench).await;
+    let api = bench.api;
+    let ask = |client: usize| async move {
+        for number in (client..10_000).step_by(CLIENTS) {
+            // Most are refused at once, so that it takes no longer than need be.
+            let kind = if number.is_multiple_of(8) { "lab/" } else { "" };
+            send(api, &chat_request(&format!("{kind}name-{number}"), false)).await;
+        }
+    };
+    let clients: Vec<_> = (0..CLIENTS).map(|client| tokio::spawn(ask(client))).collect();
+    for client in clients {
+        client.await.expect("no panic");
+    }
+    bench.until_at_rest().await;
+    let after = series(&bench).await;
+    let new: Vec<_> = after.difference(&before).collect();
+    assert!(new.is_empty(), "{new:?}");
+    bench.signal("TERM");
+    assert_eq!(bench.exit_code().await, Some(0));
+    // For two deployments: durations, two sorts of tokens, times to first content.
+    assert!(points(&collector) <= 8, "{}", points(&collector));
 }

@@ -1,6 +1,8 @@
 //! The store: what is spent survives, whatever ends the process.
 
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::bench::{Bench, chat_request, get, post, scratch_file, send, send_until};
@@ -23,7 +25,7 @@ fn new_store() -> PathBuf {
     path
 }
 
-async fn stored(east: &str, store: &std::path::Path) -> Bench {
+async fn stored(east: &str, store: &Path) -> Bench {
     let sections = SECTIONS.replace("STORE", store.to_str().expect("a path"));
     Bench::edited(east, "ok: {}", &sections, &[PRICED]).await
 }
@@ -178,11 +180,10 @@ async fn on_a_full_disk_calls_go_on_and_nothing_is_lost_once_there_is_room() {
     std::fs::remove_file(store).expect("a store");
 }
 
-#[test]
-fn a_store_that_cannot_be_used_stops_the_start_and_is_named() {
-    let serve = |store: &str| {
-        let config = scratch_file(&format!(
-            "version: 1
+/// A config that needs the store that it names.
+fn config_with(store: &str) -> PathBuf {
+    scratch_file(&format!(
+        "version: 1
 server: {{ listen: '127.0.0.1:0', admin: '127.0.0.1:0' }}
 providers: {{ p: {{ protocol: mock }} }}
 deployments: {{ d: {{ provider: p, model: m, price: {{ input: 1, output: 1 }} }} }}
@@ -190,16 +191,100 @@ groups: {{ g: {{ members: [d] }} }}
 callers: {{ teams: {{ t: {{ budget: {{ usd: 1, per: day }} }} }} }}
 state: {{ store: {store} }}
 "
-        ));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pointsman"));
-        let output = command.args(["serve", "--config"]).arg(config).output().expect("it runs");
-        assert_eq!(output.status.code(), Some(1), "{output:?}");
-        String::from_utf8(output.stderr).expect("text")
-    };
+    ))
+}
+
+/// What a gateway says that does not start.
+fn refusal(command: &mut Command, store: &str) -> String {
+    let config = config_with(store);
+    let output = command.args(["serve", "--config"]).arg(&config).output().expect("it runs");
+    std::fs::remove_file(config).expect("a config");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    String::from_utf8(output.stderr).expect("text")
+}
+
+#[test]
+fn a_store_that_cannot_be_used_stops_the_start_and_is_named() {
+    let serve = |store: &str| refusal(&mut Command::new(env!("CARGO_BIN_EXE_pointsman")), store);
     let damaged = scratch_file("this is no store");
     let said = serve(&format!("{{ embedded: {} }}", damaged.display()));
     assert!(said.contains("is no store, or is damaged"), "{said}");
     assert_eq!(std::fs::read(&damaged).expect("still there"), b"this is no store");
     let said = serve("memory");
     assert!(said.contains("callers.teams.t.budget: a budget needs a store"), "{said}");
+}
+
+/// The program for somebody without rights of their own: root may write where nobody else may.
+fn unprivileged(folder: &Path) -> Command {
+    let binary = folder.join("pointsman");
+    if !binary.exists() {
+        std::fs::copy(env!("CARGO_BIN_EXE_pointsman"), &binary).expect("room");
+    }
+    let mut command = Command::new(binary);
+    if std::fs::metadata("/proc/self").expect("Linux").uid() == 0 {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command
+}
+
+const NOBODY: u32 = 65_534;
+
+#[tokio::test]
+async fn a_store_or_a_folder_that_may_only_be_read_is_named_and_left_as_it_is() {
+    let store = new_store();
+    let mut bench = stored("ok: { output_tokens: 7 }", &store).await;
+    call(&bench).await;
+    bench.until_at_rest().await;
+    bench.signal("TERM");
+    assert_eq!(bench.exit_code().await, Some(0));
+    let folder = store.with_extension("folder");
+    std::fs::create_dir(&folder).expect("room");
+    let readable = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("ours");
+    };
+    let inside = folder.join("store");
+    std::fs::rename(&store, &inside).expect("one file system");
+    let mut program = unprivileged(&folder);
+    readable(&inside, 0o444);
+    let before = std::fs::read(&inside).expect("a store");
+    let said = refusal(&mut program, &format!("{{ embedded: {} }}", inside.display()));
+    assert!(said.contains("cannot be opened for writing"), "{said}");
+    assert!(said.contains(inside.to_str().expect("a path")), "{said}");
+    assert!(std::fs::read(&inside).expect("still there") == before);
+
+    readable(&folder, 0o555);
+    let absent = folder.join("absent");
+    let said =
+        refusal(&mut unprivileged(&folder), &format!("{{ embedded: {} }}", absent.display()));
+    assert!(said.contains("cannot be begun") && said.contains("absent"), "{said}");
+    assert!(!absent.exists());
+    readable(&folder, 0o755);
+    std::fs::remove_dir_all(folder).expect("ours");
+}
+
+#[tokio::test]
+async fn limits_in_debt_are_in_debt_after_a_restart() {
+    let store = new_store();
+    let sections = format!(
+        "limits: {{ tokens_per_minute: 400 }}\nstate: {{ store: {{ embedded: {} }} }}\n",
+        store.display()
+    );
+    let mut bench = Bench::with("ok: { output_tokens: 5000 }", "ok: {}", &sections).await;
+    call(&bench).await;
+    bench.until_at_rest().await;
+    let left = async |bench: &Bench| {
+        let callers = get(bench.admin, "/callers").await.json();
+        let gateway =
+            callers.as_array().expect("a list").iter().find(|one| one["name"] == "gateway");
+        let limits = gateway.expect("the gateway")["limits"].as_array().expect("limits").clone();
+        limits[0]["left"].as_i64().expect("a number")
+    };
+    assert!(left(&bench).await < -3_000, "{}", left(&bench).await);
+    until_written(&bench).await;
+    bench.crash_and_restart();
+    assert!(left(&bench).await < -3_000, "{}", left(&bench).await);
+    let refused = bench.chat("solo", false).await;
+    assert_eq!((refused.status, refused.error_code().as_str()), (429, "over_limit"), "{refused:?}");
+    drop(bench);
+    std::fs::remove_file(store).expect("a store");
 }

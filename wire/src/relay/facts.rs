@@ -1,6 +1,9 @@
-//! What a streamed answer says of itself, for those who want to know.
+//! What a streamed answer has used, and what it says of itself for those who want to know.
+
+use pointsman_core::Usage;
 
 use super::{Chunk, Phase, Reading, Relay};
+use crate::dialect::Dialect;
 use crate::response_facts::ResponseFacts;
 
 impl Relay {
@@ -13,6 +16,26 @@ impl Relay {
     /// What the answer has said of itself so far, if that [was wanted](crate::Expected::with_facts).
     pub fn take_facts(&mut self) -> ResponseFacts {
         self.reading.facts.take().map(|facts| *facts).unwrap_or_default()
+    }
+
+    /// The usage the provider reported so far; the last report counts.
+    pub fn usage(&self) -> Option<Usage> {
+        self.reading.usage
+    }
+
+    /// The usage reported, else what was received is reckoned to be.
+    pub fn usage_or_estimate(&self, input_tokens: u64) -> Usage {
+        let output = self.reading.output.tokens();
+        match self.reading.usage {
+            // What Anthropic reports at the beginning says nothing of the output.
+            Some(usage)
+                if self.reading.dialect == Dialect::Messages && self.reading.finished == 0 =>
+            {
+                Usage { output: usage.output.max(output), estimated: true, ..usage }
+            }
+            Some(usage) => usage,
+            None => Usage { input: input_tokens, output, estimated: true, ..Usage::default() },
+        }
     }
 }
 

@@ -116,26 +116,6 @@ impl Relay {
         }
         self.reading.progress(before)
     }
-
-    /// The usage the provider reported so far; the last report counts.
-    pub fn usage(&self) -> Option<Usage> {
-        self.reading.usage
-    }
-
-    /// The usage reported, else what was received is reckoned to be.
-    pub fn usage_or_estimate(&self, input_tokens: u64) -> Usage {
-        let output = self.reading.output.tokens();
-        match self.reading.usage {
-            // What Anthropic reports at the beginning says nothing of the output.
-            Some(usage)
-                if self.reading.dialect == Dialect::Messages && self.reading.finished == 0 =>
-            {
-                Usage { output: usage.output.max(output), estimated: true, ..usage }
-            }
-            Some(usage) => usage,
-            None => Usage { input: input_tokens, output, estimated: true, ..Usage::default() },
-        }
-    }
 }
 
 /// How far the stream is.
