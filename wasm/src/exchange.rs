@@ -327,8 +327,8 @@ impl Exchange {
     }
 
     /// What the host does while nothing has changed.
-    fn next(&self, now: Timestamp) -> Then {
-        match &self.phase {
+    fn next(&mut self, now: Timestamp) -> Then {
+        match &mut self.phase {
             Phase::Waiting { until } => Then::Wait { within: length(until.since(now)) },
             Phase::Flight(upstream) => Then::Read { within: length(upstream.within(now)) },
             Phase::Over => Then::End,

@@ -8,6 +8,9 @@ use pointsman_wire::{AnswerHeaders, Expected, Progress, Relay};
 
 /// The largest whole answer, in bytes; a larger one is a fault of its sender.
 const MAX_ANSWER: usize = 64 << 20;
+/// How many times the idle clock a provider may do no more than keep its stream alive, with pings, comments
+/// or empty deltas, behind the first content.
+const KEPT_ALIVE: u32 = 4;
 /// A stream that lacks only its end gets this long for it.
 const END: Duration = Duration::from_secs(3);
 
@@ -17,6 +20,10 @@ pub(crate) struct Upstream {
     pub(crate) committed: bool,
     sent_at: Timestamp,
     last_byte_at: Timestamp,
+    /// When the host began to read what comes next.
+    reading_since: Timestamp,
+    /// For how long it has read since content came last.
+    quiet: Duration,
     status: u16,
     headers: AnswerHeaders,
     media_type: Option<String>,
@@ -69,6 +76,8 @@ impl Upstream {
             committed: false,
             sent_at: now,
             last_byte_at: now,
+            reading_since: now,
+            quiet: Duration::ZERO,
             status: 0,
             headers: AnswerHeaders::default(),
             media_type: None,
@@ -99,6 +108,7 @@ impl Upstream {
     /// A piece of the body has come.
     pub(crate) fn chunk(&mut self, bytes: &[u8], now: Timestamp) -> News {
         self.last_byte_at = now;
+        self.quiet = self.quiet.saturating_add(now.since(self.reading_since));
         match &mut self.body {
             Body::Nothing => News::Nothing,
             Body::Whole(body) if body.len() + bytes.len() > MAX_ANSWER => {
@@ -112,6 +122,9 @@ impl Upstream {
                 let mut out = Vec::new();
                 let progress = relay.push(bytes, &mut out);
                 *complete = progress.complete;
+                if progress.content {
+                    self.quiet = Duration::ZERO;
+                }
                 News::Progress(progress, out)
             }
         }
@@ -171,7 +184,8 @@ impl Upstream {
     }
 
     /// How long the host may read before it says `due`.
-    pub(crate) fn within(&self, now: Timestamp) -> Duration {
+    pub(crate) fn within(&mut self, now: Timestamp) -> Duration {
+        self.reading_since = now;
         self.clock(now).1
     }
 
@@ -220,7 +234,10 @@ impl Upstream {
         let left = |length| self.sent_at.plus(length).since(now);
         let (clock, first) = match &self.body {
             Body::Stream { complete: true, .. } => (Clock::End, END),
-            _ if self.committed => (Clock::Idle, clocks.idle),
+            _ if self.committed => {
+                let kept_alive = clocks.idle.saturating_mul(KEPT_ALIVE).saturating_sub(self.quiet);
+                (Clock::Idle, clocks.idle.min(kept_alive))
+            }
             _ => (Clock::FirstContent, left(clocks.first_content)),
         };
         let total = left(clocks.total);

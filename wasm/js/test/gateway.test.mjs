@@ -1,5 +1,6 @@
 // The gateway in front of real upstreams on real sockets.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import test from "node:test";
 
 import { createGateway } from "pointsman";
@@ -120,6 +121,36 @@ test("a stream that stalls after content ends with an error at the idle clock", 
   const { gateway } = await pair(t, [{ fail: { kind: "hang", at_token: 5 } }], undefined, policy);
   const chunks = events(await (await ask(gateway, { stream: true })).text());
   assert.ok(chunks.at(-1).error);
+});
+
+test("a stream that is only kept alive has stalled, and one that goes on has not", async (t) => {
+  const delta = (text) => `data: {"choices":[{"index":0,"delta":{"content":"${text}"}}]}\n\n`;
+  for (const [more, stalls] of [[": still here\n\n", true], [delta(""), true], [delta("on"), false]]) {
+    const upstream = createServer(async (request, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(delta("Hello"));
+      // Longer than what is only kept alive may last.
+      for (let n = 0; n < 60 && !response.destroyed; n += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        response.write(more);
+      }
+      response.end("data: [DONE]\n\n");
+    });
+    await new Promise((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+    t.after(() => (upstream.closeAllConnections(), upstream.close()));
+    const base = `http://127.0.0.1:${upstream.address().port}/v1`;
+    const config = {
+      version: 1,
+      providers: { p: { protocol: "openai", base_url: base, api_key: { env: "KEY" } } },
+      deployments: { d: { provider: "p", model: "m" } },
+      groups: { g: { members: ["d"] } },
+      policy: { timeouts: { idle: "250ms" } },
+    };
+    const gateway = createGateway(config, { env: { KEY: "sk-test" } });
+    const chunks = events(await (await ask(gateway, { stream: true })).text());
+    assert.equal(Boolean(chunks.at(-1).error), stalls, more);
+    assert.equal(chunks.includes("[DONE]"), !stalls, more);
+  }
 });
 
 test("a client that leaves closes the upstream", async (t) => {
