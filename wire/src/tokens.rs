@@ -62,16 +62,26 @@ impl Estimate {
 
     /// Adds what a JSON string says.
     pub(crate) fn add_string(&mut self, text: Text<'_>) {
+        let most = self.most_with(text.raw.len());
         match text.escapes {
-            Escapes::None => self.add_text(text.raw.as_bytes()),
+            Escapes::None => self.add_bytes::<false>(text.raw.as_bytes()),
             Escapes::Short => self.add_bytes::<true>(text.raw.as_bytes()),
             Escapes::Unicode => self.add_unicode_escaped(text.raw),
         }
+        self.units = self.units.min(most);
     }
 
     /// Adds a text. A word split over two calls counts as two.
     pub(crate) fn add_text(&mut self, text: &[u8]) {
+        let most = self.most_with(text.len());
         self.add_bytes::<false>(text);
+        self.units = self.units.min(most);
+    }
+
+    /// The sum with a text of so many bytes, at most: no token is shorter than a byte. The prices
+    /// of noise would come to more.
+    const fn most_with(self, bytes: usize) -> u64 {
+        self.units.saturating_add((bytes as u64).saturating_mul(TOKEN))
     }
 
     /// Adds a text with escapes such as `\u4e2d`, which some libraries write for all but ASCII.
@@ -415,7 +425,7 @@ mod tests {
         #[test]
         fn blocks_count_what_bytes_one_by_one_do(text in text()) {
             let mut plain = Estimate::default();
-            plain.add_text(text.as_bytes());
+            plain.add_bytes::<false>(text.as_bytes());
             prop_assert_eq!(plain.units, plainly(text.as_bytes(), false));
             let mut escaped = Estimate::default();
             escaped.add_bytes::<true>(text.as_bytes());
@@ -438,6 +448,15 @@ mod tests {
             let whole = estimate_tokens(format!("{a} {b}").as_bytes());
             prop_assert!(whole >= estimate_tokens(a.as_bytes()));
             prop_assert!(whole >= estimate_tokens(b.as_bytes()));
+        }
+
+        #[test]
+        fn no_token_is_shorter_than_a_byte(
+            noise in proptest::collection::vec(0_u8.., 0..200), text in "([a-c]|[0-2]|[A-C]){0,200}",
+        ) {
+            prop_assert!(estimate_tokens(&noise) <= noise.len() as u64);
+            prop_assert!(estimate_tokens(text.as_bytes()) <= text.len() as u64);
+            prop_assert!(as_json(&text, false) <= text.len() as u64);
         }
 
         #[test]
