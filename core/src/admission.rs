@@ -13,6 +13,8 @@
 //! beyond its estimate, while clients name the most output they want and no provider counts more than
 //! [`Learnt::most`](crate::learnt::Learnt::most) allows for.
 
+use core::time::Duration;
+
 use crate::action::Action;
 use crate::call::Call;
 use crate::counting::Used;
@@ -58,7 +60,7 @@ impl Router {
             let (amounts, money, margin) = self.largest(call);
             let hold = Hold { owners, amounts, money, margin, waived, ..Hold::EMPTY };
             match self.denial(&hold, call.request.priority, now) {
-                Some((owner, Denial::Budget(_))) if self.catalog.downgrade(owner).is_some() => {
+                Some((owner, Denial::Budget { .. })) if self.catalog.downgrade(owner).is_some() => {
                     // The nearest owner's group stands; those further out waive theirs.
                     if waived.is_empty() {
                         call.route.origin = self.catalog.downgrade(owner);
@@ -101,7 +103,13 @@ impl Router {
                 continue;
             };
             if !hold.waived.contains(id) && !purse.money.fits(budget, hold.money, now) {
-                return Some((id, Denial::Budget(purse.money.lifts_at(budget, hold.money, now))));
+                let in_flight = purse.money.fits_alone(budget, hold.money, now);
+                // Nobody knows when those will have settled: a second is a fair guess.
+                let lifts_at = match in_flight {
+                    true => Some(now.plus(Duration::from_secs(1))),
+                    false => purse.money.lifts_at(budget, hold.money, now),
+                };
+                return Some((id, Denial::Budget { lifts_at, in_flight }));
             }
         }
         None
@@ -118,12 +126,12 @@ impl Router {
             Denial::Limit { limit, rejection, batch_reserve } => refusal(
                 RefusalReason::OverLimit,
                 rejection.lifts_at(),
-                Some(Denied { owner, limit, batch_reserve }),
+                Some(Denied { owner, limit, batch_reserve, in_flight: false }),
             ),
-            Denial::Budget(lifts_at) => refusal(
+            Denial::Budget { lifts_at, in_flight } => refusal(
                 RefusalReason::OverBudget,
                 lifts_at,
-                Some(Denied { owner, limit: "budget", batch_reserve: false }),
+                Some(Denied { owner, limit: "budget", batch_reserve: false, in_flight }),
             ),
         }
     }
@@ -318,7 +326,7 @@ impl Router {
 #[derive(Clone, Copy, Debug)]
 enum Denial {
     Limit { limit: &'static str, rejection: Rejection, batch_reserve: bool },
-    Budget(Option<Timestamp>),
+    Budget { lifts_at: Option<Timestamp>, in_flight: bool },
 }
 
 impl Denial {
@@ -327,7 +335,7 @@ impl Denial {
         match self {
             Self::Limit { rejection: Rejection::NeverFits, .. } => (2, Timestamp::ZERO),
             Self::Limit { rejection: Rejection::RateLimited { until }, .. } => (1, *until),
-            Self::Limit { .. } | Self::Budget(_) => (0, Timestamp::ZERO),
+            Self::Limit { .. } | Self::Budget { .. } => (0, Timestamp::ZERO),
         }
     }
 }

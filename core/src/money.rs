@@ -128,6 +128,11 @@ impl Money {
         amount <= self.left(policy, now)
     }
 
+    /// Whether `amount` might be reserved if no call were in flight.
+    pub(crate) fn fits_alone(&self, policy: &BudgetPolicy, amount: u64, now: Timestamp) -> bool {
+        amount <= policy.nano_usd.saturating_sub(self.spent(&policy.window, now))
+    }
+
     /// When `amount` will fit by the passing of time alone; `None` if it will not.
     pub(crate) fn lifts_at(
         &self,

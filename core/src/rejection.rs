@@ -153,12 +153,18 @@ pub struct Denied {
     pub limit: &'static str,
     /// There is room, but it is reserved: batch calls leave it alone.
     pub batch_reserve: bool,
+    /// What is not spent would do for it: what calls in flight may cost leaves no room.
+    pub in_flight: bool,
 }
 
 impl core::fmt::Display for Denied {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let reserve = if self.batch_reserve { " (what is left is not for batch)" } else { "" };
-        write!(f, "{}: {}{reserve}", self.owner, self.limit)
+        let why = match (self.batch_reserve, self.in_flight) {
+            (true, _) => " (what is left is not for batch)",
+            (false, true) => " (calls in flight may need what is left)",
+            (false, false) => "",
+        };
+        write!(f, "{}: {}{why}", self.owner, self.limit)
     }
 }
 

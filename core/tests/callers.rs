@@ -214,7 +214,10 @@ fn concurrent_calls_never_exceed_a_budget() {
             other => {
                 let refusal = refused(other);
                 assert_eq!(refusal.reason, RefusalReason::OverBudget);
-                assert_eq!(refusal.denied.unwrap().limit, "budget");
+                let denied = refusal.denied.unwrap();
+                assert_eq!((denied.limit, denied.in_flight), ("budget", true));
+                let soon = at(n).plus(Duration::from_secs(1));
+                assert_eq!(refusal.retry_at, Some(soon), "not when the day ends");
             }
         }
     }
@@ -234,6 +237,7 @@ fn a_budget_begins_anew_at_the_time_it_says() {
     let (mut call, _) = begin(&mut router, "g", 0);
     let _ = complete(&mut router, &mut call, 900, 0);
     let refusal = refused(begin(&mut router, "g", 1).1);
+    assert!(!refusal.denied.as_ref().unwrap().in_flight, "it is spent");
     let until = refusal.retry_at.unwrap().as_micros() - at(0).as_micros();
     assert!(until > 0 && (at(0).as_micros() + until).is_multiple_of(86_400 * SECOND));
     let _ = refused(begin(&mut router, "g", until - 1).1);

@@ -157,9 +157,16 @@ pub fn refusal_reply(
     let reply = ErrorReply::new(dialect, refusal.status(), code, &message).param(param);
     let reply = reply.retry_at(refusal.retry_at, now);
     match refusal.reason {
+        // It passes when the calls in flight have settled.
+        RefusalReason::OverBudget if is_in_flight(refusal) => reply,
         RefusalReason::OverBudget | RefusalReason::NoCandidate(_) => reply.final_word(),
         _ => reply,
     }
+}
+
+/// Whether only calls in flight stand in its way.
+fn is_in_flight(refusal: &Refusal) -> bool {
+    refusal.denied.as_ref().is_some_and(|denied| denied.in_flight)
 }
 
 fn refusal_message(refusal: &Refusal, model: &str) -> String {
@@ -175,6 +182,12 @@ fn refusal_message(refusal: &Refusal, model: &str) -> String {
         }
         RefusalReason::OverLimit => {
             format!("the limit `{limit}` of {owner} leaves no room for `{model}` now")
+        }
+        RefusalReason::OverBudget if is_in_flight(refusal) => {
+            format!(
+                "calls in flight may need what the budget of {owner} has left: `{model}` has to \
+                 wait until they have ended"
+            )
         }
         RefusalReason::OverBudget => {
             format!("the budget of {owner} leaves no room for `{model}` now")
@@ -278,7 +291,7 @@ fn stop_words(stop: Stop) -> &'static str {
 mod tests {
     use core::time::Duration;
 
-    use pointsman_core::{Capability, DeploymentId, Failure, Usage};
+    use pointsman_core::{Capability, Denied, DeploymentId, Failure, Usage};
 
     use super::*;
 
@@ -366,6 +379,18 @@ mod tests {
         assert_eq!(header(refusal(RefusalReason::RateLimited, Some(Timestamp::NEVER))), []);
         let budget = header(refusal(RefusalReason::OverBudget, None));
         assert_eq!(budget, [("x-should-retry", "false".to_owned())]);
+        let in_flight = |in_flight| {
+            let owner = "key k".to_owned();
+            let denied = Denied { owner, limit: "budget", batch_reserve: false, in_flight };
+            let (retry_at, denied) = (Some(at), Some(denied));
+            let reason = RefusalReason::OverBudget;
+            let refusal = Refusal { reason, retry_at, candidates: Vec::new(), denied };
+            refusal_reply(Dialect::Chat, &refusal, "m", NOW)
+        };
+        let told = in_flight(true);
+        assert!(told.message.contains("in flight"), "{}", told.message);
+        assert_eq!(header(told), expected, "it passes soon");
+        assert_eq!(header(in_flight(false)).len(), 2, "it is spent");
     }
 
     #[test]

@@ -152,7 +152,7 @@ export type Outcome =
       reason: string;
       filter?: string;
       /** The caller's limit that refused it. */
-      denied?: { owner: string; limit: string; batch_reserve: boolean };
+      denied?: { owner: string; limit: string; batch_reserve: boolean; in_flight: boolean };
       retryAt?: Micros;
       candidates: Candidate[];
     }

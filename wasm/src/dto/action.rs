@@ -121,6 +121,7 @@ pub(crate) struct DeniedDto {
     owner: String,
     limit: &'static str,
     batch_reserve: bool,
+    in_flight: bool,
 }
 
 /// [`Candidate`]; the reason goes by its name.
@@ -217,9 +218,14 @@ impl<'a> Names<'a> {
                 RefusalReason::NoCandidate(rejection) => Some(rejection.name()),
                 _ => None,
             },
-            denied: refusal.denied.clone().map(|Denied { owner, limit, batch_reserve }| {
-                DeniedDto { owner, limit, batch_reserve }
-            }),
+            denied: refusal.denied.clone().map(
+                |Denied { owner, limit, batch_reserve, in_flight }| DeniedDto {
+                    owner,
+                    limit,
+                    batch_reserve,
+                    in_flight,
+                },
+            ),
             retry_at: refusal.retry_at.map(micros),
             candidates: self.candidates(&refusal.candidates),
         }
