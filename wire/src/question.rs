@@ -224,7 +224,7 @@ impl Question {
         let overlay = target.overlay.filter(|one| !one.is_empty());
         let mut asked = self.asked.for_provider(body);
         if let Some(overlay) = overlay {
-            asked = overlay.without_dropped(asked, client).map_err(broken)?;
+            asked = overlay.without_dropped(asked, client, provider).map_err(broken)?;
         }
         let mut written = translate(client, provider, &asked, self.asked.stream, target)?;
         if let Some(overlay) = overlay {

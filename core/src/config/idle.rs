@@ -90,6 +90,13 @@ fn about_params(config: &Config, warn: Warn<'_>) {
                 warn(path, NO_EFFECT, &format!("{word}'s protocol has no place for it"));
             }
         }
+        for (at, name) in params.drop.iter().enumerate() {
+            if Parameter::named(name).is_some_and(|one| one.is_required(protocol)) {
+                let path = format!("{path}.params.drop[{at}]");
+                let word = protocol.name();
+                warn(path, NO_EFFECT, &format!("{word}'s protocol must have it, so it stays"));
+            }
+        }
     };
     for own in &config.deployments {
         look(&own.place.path(), own, &own.params);

@@ -115,6 +115,11 @@ impl Parameter {
         }
     }
 
+    /// Whether a provider of this protocol refuses a request without it.
+    pub const fn is_required(self, protocol: Protocol) -> bool {
+        matches!((self, protocol), (Self::MaxTokens, Protocol::Anthropic))
+    }
+
     /// Notes a value that cannot be one of this parameter's.
     pub(crate) fn check(self, value: &Value<'_>) {
         let node = value.node();

@@ -93,6 +93,8 @@ impl Params {
 
 /// What the client alone decides, or the group and its members.
 const NOT_OURS: [&str; 2] = ["model", "stream"];
+/// What the client says to the model, in each protocol.
+const SAID: [&str; 3] = ["messages", "input", "contents"];
 
 fn read_values(all: &Value<'_>) -> Vec<(String, Node)> {
     let values = all.named(|name, value| {
@@ -110,8 +112,13 @@ fn read_name(value: &Value<'_>) -> Option<String> {
 }
 
 fn name_in_force(name: &str, value: &Value<'_>) -> String {
-    if NOT_OURS.contains(&name) {
-        value.fault(format!("`{name}` is no parameter: the request decides it, or the deployment"));
+    let member = name.split('.').next().unwrap_or(name);
+    if NOT_OURS.contains(&member) {
+        let why = "is no parameter: the request decides it, or the deployment";
+        value.fault(format!("`{member}` {why}"));
+    }
+    if SAID.contains(&member) {
+        value.fault(format!("`{member}` is no parameter: it is what the client says to the model"));
     }
     if name.split('.').any(str::is_empty) {
         value.fault("is neither a name nor a path of names with dots between");

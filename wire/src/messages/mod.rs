@@ -37,4 +37,4 @@ pub(crate) use read_request::read_request;
 pub(crate) use write_answer::write_answer;
 pub(crate) use write_events::EventWriter;
 pub(crate) use write_request::{MAX_OUTPUT, write_parameters, write_request};
-pub(crate) use write_thinking::{Mode, Plan, room};
+pub(crate) use write_thinking::{Mode, Plan, fitting_budget, room};

@@ -88,10 +88,14 @@ fn wanted(asked: Thinking) -> u64 {
     asked.budget.unwrap_or_else(|| asked.effort.unwrap_or(Effort::Medium).budget())
 }
 
-/// The budget must leave something of the output for the answer.
 fn budget(asked: Thinking, max_output: u64) -> Option<u64> {
+    fitting_budget(wanted(asked), max_output)
+}
+
+/// The budget must leave something of the output for the answer.
+pub(crate) fn fitting_budget(wanted: u64, max_output: u64) -> Option<u64> {
     let most = max_output.saturating_sub(1);
-    (most >= LEAST_BUDGET).then(|| wanted(asked).clamp(LEAST_BUDGET, most))
+    (most >= LEAST_BUDGET).then(|| wanted.clamp(LEAST_BUDGET, most))
 }
 
 /// Whether the model waits for the results of calls before which its thought is not shown: it then

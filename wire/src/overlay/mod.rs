@@ -90,22 +90,24 @@ impl Overlay {
             && self.literal.is_empty()
     }
 
-    /// A client's body without what is to be removed, for a translation.
+    /// A client's body without what is to be removed, for a translation. What the client's protocol
+    /// must have stays for now: [`Self::fill`] takes it out.
     pub(crate) fn without_dropped<'b>(
         &self,
         body: Cow<'b, [u8]>,
         client: Dialect,
+        provider: Dialect,
     ) -> Result<Cow<'b, [u8]>, Broken> {
         if self.drop.is_empty() && self.literal.drop.is_empty() {
             return Ok(body);
         }
-        let removed = self.removed(client);
+        let removed = self.removed(client, |one| needs(client, one) || needs(provider, one));
         Ok(Cow::Owned(removed.apply(&body, client == Dialect::Generate)?))
     }
 
-    fn removed(&self, dialect: Dialect) -> Members {
+    fn removed(&self, dialect: Dialect, stays: impl Fn(Parameter) -> bool) -> Members {
         let mut drop = self.literal.drop.clone();
-        for parameter in &self.drop {
+        for parameter in self.drop.iter().filter(|one| !stays(**one)) {
             match places(*parameter, dialect) {
                 // The client may have said what its protocol has no place for.
                 [] => drop.push(parameter.name().to_owned()),
@@ -125,6 +127,9 @@ impl Overlay {
     ) {
         let [set, default] = room;
         let (set, default) = (self.set.read(set), self.default.read(default));
+        if self.drop.contains(&Parameter::MaxTokens) && !needs(dialect, Parameter::MaxTokens) {
+            request.max_output = None;
+        }
         let like_openai = dialect == Dialect::Chat;
         // Known to many of those who are like OpenAI, and so never written by a translation.
         let fits =
@@ -144,7 +149,7 @@ impl Overlay {
         let body = Body::read(body, spoken.dialect == Dialect::Generate)?;
         let by_client = !spoken.translated || spoken.dialect == Dialect::Chat;
         let mut members = if by_client {
-            self.removed(spoken.dialect)
+            self.removed(spoken.dialect, |one| needs(spoken.dialect, one))
         } else {
             Members { drop: self.literal.drop.clone(), ..Members::default() }
         };
@@ -176,7 +181,7 @@ impl Overlay {
     /// Writes the common parameters for OpenAI's protocols, whose words they are in.
     fn put_as_is(&self, body: &Body<'_>, spoken: &Spoken<'_>, members: &mut Members) {
         let common = |list: &'_ [(Parameter, Vec<u8>)]| {
-            let common = list.iter().filter(|(one, _)| !is_own(*one));
+            let common = list.iter().filter(|(one, _)| !is_own(*one) && is_of(*one, spoken.form));
             common.map(|(one, value)| (*one, value.clone())).collect::<Vec<_>>()
         };
         let path = |parameter, all: &[&'static str]| match all {
@@ -236,6 +241,8 @@ impl Overlay {
         } else {
             let left = leave_thinking(body, spoken, &mut chosen);
             chosen.lost.extend(left);
+            let left = leave_room(body, &chosen, members);
+            chosen.lost.extend(left);
             let most = chosen.max_output.or(spoken.max_output);
             let (mut written, thinks) = messages::write_parameters(&chosen, spoken.model, most);
             // Whoever thinks draws as it likes, and refuses to be told.
@@ -255,6 +262,7 @@ impl Overlay {
     fn put_own(&self, body: &Body<'_>, spoken: &Spoken<'_>, members: &mut Members) {
         let has = |parameter: Parameter| {
             is_own(parameter)
+                && is_of(parameter, spoken.form)
                 && places(parameter, spoken.dialect).first() == Some(&parameter.name())
         };
         for (parameter, value) in self.set.list.iter().filter(|(one, _)| has(*one)) {
@@ -273,6 +281,13 @@ pub(crate) fn without(body: &[u8], members: &[&str]) -> Vec<u8> {
     let drop = members.iter().map(|&name| name.to_owned()).collect();
     let members = Members { drop, ..Members::default() };
     members.apply(body, false).unwrap_or_else(|_| body.to_vec())
+}
+
+/// Whether a body of this form may have it: texts to embed, pictures to paint and words to speak know of
+/// no sampling and no tools, and are refused with them.
+const fn is_of(parameter: Parameter, form: Option<Form>) -> bool {
+    let other = matches!(form, Some(Form::Json | Form::Multipart));
+    !other || matches!(parameter, Parameter::User | Parameter::N | Parameter::ResponseFormat)
 }
 
 /// Whether a parameter may be filled in beside what the client says.
@@ -304,6 +319,28 @@ fn leave_thinking(
     (forced || gone)
         .then(|| chosen.thinking.take())?
         .map(|_| Parameter::ReasoningEffort.name().to_owned())
+}
+
+/// Fits the client's own budget for thoughts into the most output that is set, as it has to leave some of
+/// that for the answer; without room for any the model does not think, which is given back.
+fn leave_room(body: &Body<'_>, chosen: &Request<'_>, members: &mut Members) -> Option<String> {
+    let most = chosen.max_output.filter(|_| chosen.thinking.is_none())?;
+    let budget = body.value("thinking.budget_tokens")?;
+    let budget: u64 = core::str::from_utf8(budget).ok()?.parse().ok()?;
+    if budget < most {
+        return None;
+    }
+    let fitting = messages::fitting_budget(budget, most);
+    match fitting {
+        Some(budget) => put(&mut members.set, "thinking.budget_tokens", budget.to_string().into()),
+        None => members.drop.push("thinking".to_owned()),
+    }
+    fitting.is_none().then(|| Parameter::ReasoningEffort.name().to_owned())
+}
+
+/// Whether no body of this protocol may be without it.
+fn needs(dialect: Dialect, parameter: Parameter) -> bool {
+    dialect == Dialect::Messages && parameter == Parameter::MaxTokens
 }
 
 /// The parameters among these, and into `literal` all else.

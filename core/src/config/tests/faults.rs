@@ -272,9 +272,9 @@ fn parameters_of_the_wrong_type_are_told_before_a_provider_tells() {
         params:
           set: { temperature: warm, maxOutputTokens: 0, stop: [1], n: 1.5, user: 7, seed: '1', logit_bias: [] }
           default: { reasoning_effort: hard, stop_sequences: x, top_k: 0.5 }
-          drop: [user, 5, stream]
+          drop: [user, 5, stream, messages]
       - deployment: b
-        params: { set: { max_tokens: 5, max_completion_tokens: 6, model: x, a..b: 1 }, default: { top_p: 1, topP: 1, x.y: {} } }",
+        params: { set: { max_tokens: 5, max_completion_tokens: 6, model: x, a..b: 1, stream.x: 1, input: hi }, default: { top_p: 1, topP: 1, x.y: {} } }",
     )
     .unwrap_err();
     assert_eq!(
@@ -292,10 +292,13 @@ fn parameters_of_the_wrong_type_are_told_before_a_provider_tells() {
             "groups.g.members[0].params.default.top_k: must be a whole number",
             "groups.g.members[0].params.drop[1]: expected text (quote it), found a whole number",
             "groups.g.members[0].params.drop[2]: `stream` is no parameter: the request decides it, or the deployment",
+            "groups.g.members[0].params.drop[3]: `messages` is no parameter: it is what the client says to the model",
             "groups.g.members[1].params: `default` has `top_p` under two names",
             "groups.g.members[1].params: `set` has `max_tokens` under two names",
             "groups.g.members[1].params.set.model: `model` is no parameter: the request decides it, or the deployment",
             "groups.g.members[1].params.set[\"a..b\"]: is neither a name nor a path of names with dots between",
+            "groups.g.members[1].params.set[\"stream.x\"]: `stream` is no parameter: the request decides it, or the deployment",
+            "groups.g.members[1].params.set.input: `input` is no parameter: it is what the client says to the model",
         ]
     );
 }

@@ -44,6 +44,11 @@ const SCRIPTED: &[(&str, &str, &str)] = &[
         "groups.g.members[0].params.set.seed",
     ),
     (
+        "providers: { p: { protocol: anthropic, api_key: { env: K } } }, groups: { g: { members: [ { id: a, provider: p, model: m, params: { drop: [user, max_tokens] } } ] } }",
+        "no_effect",
+        "groups.g.members[0].params.drop[1]",
+    ),
+    (
         "limits: { batch_reserve: 35% }, groups: { g: { members: [ { id: a } ] } }",
         "idle_batch_reserve",
         "limits.batch_reserve",
