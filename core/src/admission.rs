@@ -57,7 +57,7 @@ impl Router {
         let before = call.route.origin;
         let mut waived = Chain::new();
         let asked = loop {
-            let (amounts, money, margin) = self.largest(call);
+            let (amounts, money, margin) = self.largest(call, now);
             let hold = Hold { owners, amounts, money, margin, waived, ..Hold::EMPTY };
             match self.denial(&hold, call.request.priority, now) {
                 Some((owner, Denial::Budget { .. })) if self.catalog.downgrade(owner).is_some() => {
@@ -138,7 +138,7 @@ impl Router {
 
     /// The largest estimate over the members of the group that the call starts with: of tokens, of
     /// cost in nano-USD, and of what it may cost beyond that.
-    fn largest(&self, call: &Call) -> (Amounts, u64, u64) {
+    fn largest(&self, call: &Call, now: Timestamp) -> (Amounts, u64, u64) {
         let mut amounts = Amounts { requests: 1, ..Amounts::default() };
         let (mut money, mut most) = (0, 0);
         let Some(group) = call.route.origin else { return (amounts, money, 0) };
@@ -154,7 +154,7 @@ impl Router {
             let expected = self.fleet.expected(&self.catalog, target, &call.request);
             amounts.input = amounts.input.max(expected.input);
             amounts.output = amounts.output.max(expected.output);
-            if let Some(price) = deployment.price {
+            if let Some(price) = deployment.prices.at(now) {
                 money = money.max(price.at_most(&expected));
                 let widest = self.fleet.most(&self.catalog, target, &call.request);
                 most = most.max(price.at_most(&widest));
@@ -164,9 +164,15 @@ impl Router {
     }
 
     /// An attempt goes out: what is reserved covers it, which the funnel has seen to.
-    pub(crate) fn fund(&mut self, call: &mut Call, target: Target, expected: &Amounts) {
+    pub(crate) fn fund(
+        &mut self,
+        call: &mut Call,
+        target: Target,
+        expected: &Amounts,
+        now: Timestamp,
+    ) {
         let Some((hold, Some(id))) = &mut call.hold else { return };
-        let price = self.catalog.deployment(target.deployment).price;
+        let price = self.catalog.deployment(target.deployment).prices.at(now);
         let cost = |amounts: &Amounts| price.map_or(0, |price| price.at_most(amounts));
         let needed = hold.bill.cost.saturating_add(cost(expected)).max(hold.money);
         let most = self.fleet.most(&self.catalog, target, &call.request);
@@ -208,7 +214,7 @@ impl Router {
         if let Some(mut hold) = self.purses.holds.expired(now) {
             if let Some(held) = hold.attempt.and_then(|attempt| self.ledger.close(attempt)) {
                 self.lose(&held, now);
-                let price = self.catalog.deployment(held.deployment).price;
+                let price = self.catalog.deployment(held.deployment).prices.at(now);
                 hold.bill.add(true, &Used::all(&held.expected).usage, price.as_ref());
             }
             self.purses.settle(&self.catalog.owners, &hold, now);
@@ -222,7 +228,7 @@ impl Router {
         self.fleet.on_no_verdict(held.deployment, &held.sent, now);
         self.queue.release(held.deployment);
         if let Some(hold) = held.hold.and_then(|id| self.purses.holds.get_mut(id)) {
-            let price = self.catalog.deployment(held.deployment).price;
+            let price = self.catalog.deployment(held.deployment).prices.at(now);
             hold.bill.add(true, &used.usage, price.as_ref());
             hold.attempt = None;
         }

@@ -7,12 +7,12 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use crate::config::{Affinity, Ceilings};
-use crate::cost::Price;
 use crate::counting::Counting;
 use crate::direct::DirectNames;
 use crate::id::{DeploymentId, GroupId, ProviderId};
 use crate::name_index::NameIndex;
 use crate::owners::Owners;
+use crate::prices::Prices;
 use crate::rates::Rates;
 use crate::request::Needs;
 use crate::resolution::Wildcard;
@@ -164,8 +164,8 @@ pub struct Deployment {
     pub counting: Counting,
     /// What it can do, as far as known.
     pub supports: Supports,
-    /// What it costs, if known.
-    pub price: Option<Price>,
+    /// What it costs, as far as known.
+    pub prices: Prices,
     /// What its inputs are counted in, where they are and it is known.
     pub vocabulary: Option<Vocabulary>,
     /// See [`Member::lost`]; what holds where it is named directly.

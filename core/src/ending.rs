@@ -244,7 +244,8 @@ impl Router {
 
     /// Close the attempt's reservation, once, and write the attempt on the call's bill.
     fn settle(&mut self, call: &mut Call, flight: &Flight, used: &Used, now: Timestamp) {
-        let price = self.catalog.deployment(flight.deployment).price;
+        let prices = &self.catalog.deployment(flight.deployment).prices;
+        let price = prices.at(flight.departure.at);
         match self.ledger.close(flight.reservation) {
             Some(held) => {
                 self.fleet.settle(&self.catalog, &held, used, now);

@@ -8,6 +8,7 @@ use core::time::Duration;
 use crate::call::{Call, Repeat};
 use crate::catalog::{Catalog, Deployment, Group, Member};
 use crate::config::Ceilings;
+use crate::cost::Price;
 use crate::fleet::Fleet;
 use crate::id::DeploymentId;
 use crate::limit::Amounts;
@@ -237,16 +238,20 @@ impl<'a> Funnel<'a> {
     /// they allow that.
     fn affordable(&self, id: DeploymentId, deployment: &Deployment) -> Result<(), Rejection> {
         let Some(funds) = self.funds else { return Ok(()) };
-        let affordable = match deployment.price {
+        let affordable = match deployment.prices.at(self.now) {
             None => funds.unpriced,
             Some(_) => !self.over_budget(id),
         };
         if affordable { Ok(()) } else { Err(Rejection::OverPrice) }
     }
 
+    fn price(&self, id: DeploymentId) -> Option<Price> {
+        self.catalog.deployment(id).prices.at(self.now)
+    }
+
     /// Whether it has a price, which is more than what the caller's budgets have left.
     pub(crate) fn over_budget(&self, id: DeploymentId) -> bool {
-        let (Some(funds), Some(price)) = (self.funds, self.catalog.deployment(id).price) else {
+        let (Some(funds), Some(price)) = (self.funds, self.price(id)) else {
             return false;
         };
         price.at_most(&self.fleet.expected(self.catalog, self.target(id), self.request))
@@ -294,7 +299,7 @@ impl<'a> Funnel<'a> {
 
     /// Whether a member is refused because the price is limited and its own is not known.
     pub(crate) fn unpriced(&self, id: DeploymentId) -> bool {
-        self.ceilings.price_per_call.is_some() && self.catalog.deployment(id).price.is_none()
+        self.ceilings.price_per_call.is_some() && self.price(id).is_none()
     }
 
     fn may_serve(&self, deployment: &Deployment) -> Result<(), Rejection> {
@@ -309,7 +314,7 @@ impl<'a> Funnel<'a> {
         let Ceilings { first_token_p95, total_p95, price_per_call } = self.ceilings;
         if price_per_call.is_some() {
             let expected = state.learnt.expected(deployment, self.request);
-            self.ceilings.allow_price(deployment.price, &expected)?;
+            self.ceilings.allow_price(deployment.prices.at(self.now), &expected)?;
         }
         if first_token_p95.is_some() || total_p95.is_some() {
             let first = state.observed.first_token_p95(self.now);

@@ -315,7 +315,7 @@ impl Router {
         let expected = self.fleet.expected(&self.catalog, target, &call.request);
         let amounts = self.fleet.counted(&self.catalog, target, &expected);
         self.fleet.reserve(&self.catalog, target, &amounts, now);
-        self.fund(call, target, &expected);
+        self.fund(call, target, &expected, now);
         let probe_lease = now.plus(clocks.first_content).plus(PROBE_GRACE);
         let sent = self.fleet.on_send(target, choice.probe, probe_lease);
         let lease = now.plus(clocks.total).plus(LEASE_GRACE);

@@ -281,7 +281,11 @@ fn allowed(catalog: &Catalog, attempt: &Attempt, request: &Request) -> Result<()
     prop_assert!(!(request.needs.vision && prefer.require_parameters) || vision == Some(true));
     if let Some(most) = prefer.max_price {
         // 1,000 tokens at a price in USD per million, in nano-USD.
-        prop_assert!(deployment.price.unwrap().input * 1_000 / 1_000 <= most);
+        prop_assert!(
+            deployment.prices.at(pointsman_core::Timestamp::from_micros(0)).unwrap().input * 1_000
+                / 1_000
+                <= most
+        );
     }
     Ok(())
 }

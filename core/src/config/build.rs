@@ -22,6 +22,7 @@ use crate::catalog::{
 };
 use crate::direct::DirectNames;
 use crate::id::{GroupId, ProviderId};
+use crate::prices::Prices;
 use crate::rates::Rates;
 use crate::vocabulary::{Vocabularies, Vocabulary};
 
@@ -102,7 +103,7 @@ impl Builder<'_> {
             path: config.place.path(),
             deployment: config.name.clone(),
             supports: supports.without(&config.supports),
-            price: price.filter(|_| config.price.is_none()),
+            price: price.filter(|_| config.prices.is_empty()),
             vocabulary: provider
                 .filter(|one| self.counts() && config.vocabulary.is_none() && names_openais(one))
                 .and_then(|_| Vocabulary::of_model(&config.model)),
@@ -125,7 +126,7 @@ impl Builder<'_> {
             rates: counting.shape(&config.limits),
             counting,
             supports: config.supports.or(&known.supports),
-            price: config.price.or(known.price),
+            prices: prices(config, known),
             vocabulary: config.vocabulary.filter(|_| self.counts()).or(known.vocabulary),
             lost: config.params.lost(),
             blocked: provider.filter(|_| !self.scripted).and_then(blocked),
@@ -144,7 +145,7 @@ impl Builder<'_> {
 
     /// Its own setting, else, if a probe costs nothing, the one for all.
     fn probe_every(&self, config: &DeploymentConfig, known: &Known) -> Option<Duration> {
-        let free = config.price.or(known.price).is_none();
+        let free = prices(config, known).is_empty();
         let for_all = self.config.policy.probe_every.filter(|_| free);
         config.policy.probe_every.or(for_all)
     }
@@ -287,4 +288,12 @@ fn blocked(provider: &ProviderConfig) -> Option<String> {
         SecretRef::Env(name) => format!("no {key}: set {}", shown(name)),
         SecretRef::File(path) => format!("no {key}: `{}` cannot be read or is empty", shown(path)),
     })
+}
+
+/// What a deployment says it costs, else what the table knows.
+fn prices(config: &DeploymentConfig, known: &Known) -> Prices {
+    match known.price {
+        Some(price) if config.prices.is_empty() => price.into(),
+        _ => config.prices.clone(),
+    }
 }

@@ -1,6 +1,7 @@
 //! `deployments`: one place each that can serve a model.
 
 use super::common::Reference;
+use super::date::timestamp;
 use super::fault::Place;
 use super::params::Params;
 use super::policy::{PolicyConfig, Scope};
@@ -8,6 +9,9 @@ use super::reader::{Fields, Value};
 use crate::catalog::{Limits, Supports};
 use crate::cost::Price;
 use crate::counting::Counting;
+use crate::node::Node;
+use crate::prices::Prices;
+use crate::time::Timestamp;
 use crate::vocabulary::Vocabulary;
 
 /// One deployment.
@@ -27,8 +31,8 @@ pub struct DeploymentConfig {
     pub limits: Limits,
     /// How its provider charges the limits.
     pub counting: Option<Counting>,
-    /// What it costs.
-    pub price: Option<Price>,
+    /// What it costs, and from when on.
+    pub prices: Prices,
     /// The vocabulary its model reads in, for `tokens: exact`; told by the model's name if absent.
     pub vocabulary: Option<Vocabulary>,
     /// Changes to the request's parameters, for this target alone.
@@ -61,7 +65,7 @@ impl DeploymentConfig {
             region: map.read("region", Value::text),
             limits: map.get("limits").map(|limits| Limits::read(&limits)).unwrap_or_default(),
             counting: map.read("counting", Counting::read),
-            price: map.get("price").map(|price| Price::read(&price)),
+            prices: map.get("price").map(|price| Prices::read(&price)).unwrap_or_default(),
             vocabulary: map.read("vocabulary", |word| word.choice("vocabulary", &VOCABULARIES)),
             params: map.get("params").map(|params| Params::read(&params)).unwrap_or_default(),
             supports: map.get("supports").map(|can| Supports::read(&can)).unwrap_or_default(),
@@ -71,16 +75,39 @@ impl DeploymentConfig {
     }
 }
 
-impl Price {
+impl Prices {
+    /// Reads a price, or a list of them of which each holds from another time on.
     fn read(value: &Value<'_>) -> Self {
+        let mut all: Vec<(Timestamp, Price)> = Vec::new();
+        let mut add = |value: &Value<'_>| {
+            let (from, price) = Price::read(value);
+            if all.iter().any(|(other, _)| *other == from) {
+                value.fault("another price holds from the same time: say `from` when each begins");
+            }
+            all.push((from, price));
+            Some(())
+        };
+        match value.node() {
+            Node::List(_) => drop(value.list(add)),
+            _ => drop(add(value)),
+        }
+        Self::new(all)
+    }
+}
+
+impl Price {
+    /// A price, and when it begins.
+    fn read(value: &Value<'_>) -> (Timestamp, Self) {
         value.fields(|map| {
+            let from = map.read("from", timestamp).unwrap_or(Timestamp::from_micros(0));
             let input = map.need("input", Value::price).unwrap_or_default();
-            Self {
+            let price = Self {
                 input,
                 cached_input: map.read("cached_input", Value::price).unwrap_or(input),
                 cache_write: map.read("cache_write", Value::price).unwrap_or(input),
                 output: map.need("output", Value::price).unwrap_or_default(),
-            }
+            };
+            (from, price)
         })
     }
 }

@@ -158,7 +158,7 @@ fn unpriced_under_a_budget<'c>(catalog: &'c Catalog, key: &str) -> Vec<&'c str> 
     let members = catalog.permitted_groups(caller).flat_map(|id| &catalog.group(id).members);
     let own = members.map(|member| catalog.deployment(member.deployment));
     let mut names: Vec<&str> =
-        own.filter(|own| own.price.is_none()).map(|own| own.name.as_str()).collect();
+        own.filter(|own| own.prices.is_empty()).map(|own| own.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -167,7 +167,7 @@ fn unpriced_under_a_budget<'c>(catalog: &'c Catalog, key: &str) -> Vec<&'c str> 
 fn about_group(config: &GroupConfig, group: &Group, catalog: &Catalog, warn: Warn<'_>) {
     let path = config.place.path();
     let priced =
-        |member: &crate::catalog::Member| catalog.deployment(member.deployment).price.is_some();
+        |member: &crate::catalog::Member| !catalog.deployment(member.deployment).prices.is_empty();
     let by_price = matches!(group.strategy, Strategy::Cost { .. } | Strategy::Score { .. });
     if by_price && !group.members.iter().any(priced) {
         warn(format!("{path}.strategy"), "unpriced", "it goes by the price, and no member has one");

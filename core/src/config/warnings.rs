@@ -96,7 +96,7 @@ fn about_prices(
     all: &mut Vec<ConfigWarning>,
 ) {
     let members = group.members.iter().map(|member| catalog.deployment(member.deployment));
-    let unpriced = members.filter(|own| own.price.is_none()).map(|own| own.name.as_str());
+    let unpriced = members.filter(|own| own.prices.is_empty()).map(|own| own.name.as_str());
     let unpriced: Vec<&str> = unpriced.collect();
     if group.require.price_per_call.is_some() && !unpriced.is_empty() {
         let message = format!(

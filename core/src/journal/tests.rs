@@ -239,7 +239,12 @@ fn what_the_table_of_models_says_is_written_out() {
     let loaded = Config::load_scenario(&document).unwrap();
     assert_eq!(loaded.known.len(), 3);
     let catalog = loaded.catalog;
-    let price = |name: &str| catalog.deployment(catalog.deployment_named(name).unwrap()).price;
+    let price = |name: &str| {
+        catalog
+            .deployment(catalog.deployment_named(name).unwrap())
+            .prices
+            .at(Timestamp::from_micros(0))
+    };
     assert!(price("d").is_some() && price("d") != price("e") && price("d") == price("h"));
     assert_eq!(document::load(&catalog.document).unwrap(), catalog);
     let text = String::from_utf8_lossy(&catalog.document);

@@ -30,7 +30,10 @@ fn the_example_loads_whole() {
 
     let main = catalog.deployment(catalog.deployment_named("gpt4o-main").unwrap());
     assert_eq!(main.rates.rate(Dimension::Total).unwrap().per_minute, 300_000);
-    assert_eq!(main.price.unwrap().cached_input, 1_250_000);
+    assert_eq!(
+        main.prices.at(crate::time::Timestamp::from_micros(0)).unwrap().cached_input,
+        1_250_000
+    );
     assert_eq!(main.supports.output_tokens, Some(16_384));
     assert_eq!(main.blocked, None);
     let eu = catalog.deployment(catalog.deployment_named("gpt4o-eu").unwrap());

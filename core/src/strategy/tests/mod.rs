@@ -57,12 +57,13 @@ fn world(pasts: &[Past], stream: bool) -> World {
     let node: Node = serde_json::from_str(&text).unwrap();
     let mut catalog = Config::load_scenario(&node).unwrap().catalog;
     for (deployment, past) in catalog.deployments.iter_mut().zip(pasts) {
-        deployment.price = past.price.map(|each| crate::cost::Price {
+        let price = past.price.map(|each| crate::cost::Price {
             input: each,
             cached_input: each,
             cache_write: each,
             output: each,
         });
+        deployment.prices = price.map(Into::into).unwrap_or_default();
         deployment.rates = Rates::new(&Limits { concurrent: Some(1_000), ..Limits::default() });
     }
     let mut fleet = Fleet::new(&catalog, NOW);
