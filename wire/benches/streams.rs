@@ -18,7 +18,12 @@ const ROUNDS: u32 = 300;
 fn main() {
     println!("| client | provider | bytes per frame | per frame | allocations per frame |");
     println!("| --- | --- | ---: | ---: | ---: |");
+    // `-- gemini` runs the rows of that client or provider alone, for a profiler.
+    let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
     for (client, provider, expected, frames) in pairs() {
+        if only.as_ref().is_some_and(|only| only != client && only != provider) {
+            continue;
+        }
         let least = (0..ROUNDS).map(|_| round(&expected, &frames)).min().unwrap();
         let length = frames.iter().map(Vec::len).sum::<usize>() / frames.len();
         let each = least.as_secs_f64() * 1e9 / frames.len() as f64;

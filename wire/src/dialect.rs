@@ -6,7 +6,7 @@ use pointsman_core::{FailureKind, Protocol};
 
 use crate::converse::Fault;
 use crate::expected::Whole;
-use crate::json::{Broken, Json, Tree};
+use crate::json::{Broken, Json, Pull, Skimmer, Tree};
 use crate::neutral::{Answer, Refused, Request, Stamp, Untranslatable, WriteFor, Written};
 use crate::relay::Chunk;
 use crate::reply::ErrorText;
@@ -113,6 +113,18 @@ impl Dialect {
 
     /// One event of a provider's stream.
     pub(crate) fn judge(self, name: &[u8], data: &[u8]) -> Result<Chunk, Broken> {
+        if self.ends_with(data) {
+            return Ok(Chunk::end());
+        }
+        self.judge_json(name, &mut Skimmer::new(data))
+    }
+
+    /// The same of data that are JSON.
+    pub(crate) fn judge_json<'a>(
+        self,
+        name: &[u8],
+        data: &mut impl Pull<'a>,
+    ) -> Result<Chunk, Broken> {
         match self {
             Self::Chat => chat::judge(data),
             Self::Responses => responses::judge(data),
@@ -120,6 +132,11 @@ impl Dialect {
             Self::Generate => generate::judge(data),
             Self::Converse => converse::judge(name, data),
         }
+    }
+
+    /// Whether the data of an event are what ends a stream and is no JSON.
+    pub(crate) fn ends_with(self, data: &[u8]) -> bool {
+        self == Self::Chat && data.trim_ascii() == b"[DONE]"
     }
 
     /// A provider's whole answer.

@@ -3,7 +3,7 @@
 use pointsman_core::Usage;
 
 use crate::fault::{Flaw, wrong};
-use crate::json::{Broken, Kind, Skimmer};
+use crate::json::{Broken, Kind, Pull, Skimmer};
 
 /// Goes into an object; `false` if it was `null`.
 pub(crate) fn object(json: &mut Skimmer<'_>, path: &str) -> Result<bool, Flaw> {
@@ -86,10 +86,9 @@ pub(crate) fn whole_number(json: &mut Skimmer<'_>, path: &str) -> Result<Option<
 }
 
 /// A count in a provider's answer, which is never trusted: what is not one is `None`.
-pub(crate) fn count(json: &mut Skimmer<'_>) -> Result<Option<u64>, Broken> {
+pub(crate) fn count<'a>(json: &mut impl Pull<'a>) -> Result<Option<u64>, Broken> {
     let kind = json.kind()?;
-    let span = json.skip()?;
-    let digits = json.slice(span);
+    let digits = json.skip()?;
     // Some write whole numbers as `12.0`.
     let whole = digits.split(|&b| b == b'.').next().unwrap_or_default();
     let plain = kind == Kind::Number && !digits.iter().any(|b| matches!(b, b'-' | b'e' | b'E'));
@@ -99,8 +98,8 @@ pub(crate) fn count(json: &mut Skimmer<'_>) -> Result<Option<u64>, Broken> {
 /// Counts of tokens where a provider tells cached input apart from the rest, by the names that it
 /// gives to input, cached input, cache writes and output; `None` if it is no object or has none.
 /// Ours counts cached input as input.
-pub(crate) fn usage_apart(
-    json: &mut Skimmer<'_>,
+pub(crate) fn usage_apart<'a>(
+    json: &mut impl Pull<'a>,
     [input, cached, written, output]: [&str; 4],
 ) -> Result<Option<Usage>, Broken> {
     if json.kind()? != Kind::Object {

@@ -1,16 +1,13 @@
 //! One chunk of a streamed chat completion: is it content, and what else does it say.
 
 use super::usage::read_usage;
-use crate::json::{Broken, Kind, Skimmer};
+use crate::json::{Broken, Kind, Pull};
 use crate::relay::Chunk;
 
 /// Reads one event's data.
-pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
-    if data.trim_ascii() == b"[DONE]" {
-        return Ok(Chunk { done: true, ..Chunk::default() });
-    }
+pub(crate) fn judge<'a>(json: &mut impl Pull<'a>) -> Result<Chunk, Broken> {
     let mut reader = Reader::default();
-    reader.read(data)?;
+    reader.read(json)?;
     Ok(reader.chunk)
 }
 
@@ -20,8 +17,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&mut self, data: &[u8]) -> Result<(), Broken> {
-        let mut json = Skimmer::new(data);
+    fn read<'a>(&mut self, json: &mut impl Pull<'a>) -> Result<(), Broken> {
         if json.kind()? != Kind::Object {
             return json.broken("an object");
         }
@@ -31,10 +27,10 @@ impl Reader {
                 "choices" if json.kind()? == Kind::Array => {
                     json.enter()?;
                     while json.next_element()? {
-                        self.choice(&mut json)?;
+                        self.choice(json)?;
                     }
                 }
-                "usage" => self.chunk.usage = read_usage(&mut json)?,
+                "usage" => self.chunk.usage = read_usage(json)?,
                 "error" => {
                     self.chunk.error = json.kind()? != Kind::Null;
                     json.skip()?;
@@ -47,7 +43,7 @@ impl Reader {
         json.end()
     }
 
-    fn choice(&mut self, json: &mut Skimmer<'_>) -> Result<(), Broken> {
+    fn choice<'a>(&mut self, json: &mut impl Pull<'a>) -> Result<(), Broken> {
         let place = self.chunk.choices;
         self.chunk.choices += 1;
         if json.kind()? != Kind::Object {
@@ -77,7 +73,7 @@ impl Reader {
         Ok(())
     }
 
-    fn delta(&mut self, json: &mut Skimmer<'_>) -> Result<(), Broken> {
+    fn delta<'a>(&mut self, json: &mut impl Pull<'a>) -> Result<(), Broken> {
         if json.kind()? != Kind::Object {
             json.skip()?;
             return Ok(());
@@ -102,7 +98,7 @@ impl Reader {
         Ok(())
     }
 
-    fn tool_call(&mut self, json: &mut Skimmer<'_>) -> Result<(), Broken> {
+    fn tool_call<'a>(&mut self, json: &mut impl Pull<'a>) -> Result<(), Broken> {
         if json.kind()? != Kind::Object {
             json.skip()?;
             return Ok(());
@@ -119,12 +115,12 @@ impl Reader {
     }
 
     /// A call's name and arguments.
-    fn function(&mut self, json: &mut Skimmer<'_>) -> Result<(), Broken> {
+    fn function<'a>(&mut self, json: &mut impl Pull<'a>) -> Result<(), Broken> {
         self.strings(json)
     }
 
     /// Every string in the value that comes next is output, and a non-empty one is content.
-    fn strings(&mut self, json: &mut Skimmer<'_>) -> Result<(), Broken> {
+    fn strings<'a>(&mut self, json: &mut impl Pull<'a>) -> Result<(), Broken> {
         json.walk(&mut |text| {
             self.chunk.content |= !text.is_empty();
             self.chunk.output.add_string(text);
@@ -133,7 +129,7 @@ impl Reader {
     }
 
     /// Media are content; how many tokens they are cannot be told from their bytes.
-    fn media(&mut self, json: &mut Skimmer<'_>) -> Result<(), Broken> {
+    fn media<'a>(&mut self, json: &mut impl Pull<'a>) -> Result<(), Broken> {
         json.walk(&mut |text| self.chunk.content |= !text.is_empty())?;
         Ok(())
     }

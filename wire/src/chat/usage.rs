@@ -2,11 +2,11 @@
 
 use pointsman_core::Usage;
 
-use crate::json::{Broken, Kind, Skimmer};
+use crate::json::{Broken, Kind, Pull};
 use crate::skimmed::count;
 
 /// Reads the value of `usage`; `None` if it is `null` or has no counts.
-pub(crate) fn read_usage(json: &mut Skimmer<'_>) -> Result<Option<Usage>, Broken> {
+pub(crate) fn read_usage<'a>(json: &mut impl Pull<'a>) -> Result<Option<Usage>, Broken> {
     if json.kind()? != Kind::Object {
         json.skip()?;
         return Ok(None);
@@ -34,7 +34,7 @@ pub(crate) fn read_usage(json: &mut Skimmer<'_>) -> Result<Option<Usage>, Broken
     Ok(counted.then_some(usage))
 }
 
-fn details(usage: &mut Usage, json: &mut Skimmer<'_>) -> Result<(), Broken> {
+fn details<'a>(usage: &mut Usage, json: &mut impl Pull<'a>) -> Result<(), Broken> {
     if json.kind()? != Kind::Object {
         json.skip()?;
         return Ok(());
@@ -52,7 +52,7 @@ fn details(usage: &mut Usage, json: &mut Skimmer<'_>) -> Result<(), Broken> {
 }
 
 /// Sets `field` if a count comes next.
-fn set(field: &mut u64, json: &mut Skimmer<'_>) -> Result<bool, Broken> {
+fn set<'a>(field: &mut u64, json: &mut impl Pull<'a>) -> Result<bool, Broken> {
     let count = count(json)?;
     *field = count.unwrap_or(*field);
     Ok(count.is_some())

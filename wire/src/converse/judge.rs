@@ -3,28 +3,27 @@
 use super::finish::is_filtered;
 use super::read_answer::read_answer;
 use crate::expected::Whole;
-use crate::json::{Broken, Json, Kind, Skimmer, Tree};
+use crate::json::{Broken, Json, Kind, Pull, Tree};
 use crate::relay::Chunk;
 use crate::skimmed::usage_apart;
 
 /// Reads one event, which its `name` says the kind of. The protocol has no terminal event: the last
 /// one, `metadata`, has the usage.
-pub(crate) fn judge(name: &[u8], data: &[u8]) -> Result<Chunk, Broken> {
+pub(crate) fn judge<'a>(name: &[u8], json: &mut impl Pull<'a>) -> Result<Chunk, Broken> {
     let mut chunk = Chunk::default();
-    let mut json = Skimmer::new(data);
     if json.kind()? != Kind::Object {
         return json.broken("an object");
     }
     json.enter()?;
     while let Some(key) = json.next_member()? {
         match (name, &*key.decode(), json.kind()?) {
-            (_, "start" | "delta", Kind::Object) => block(&mut json, &mut chunk)?,
+            (_, "start" | "delta", Kind::Object) => block(json, &mut chunk)?,
             (b"messageStop", "stopReason", Kind::String) => {
                 chunk.finished = 1;
                 chunk.blocked = is_filtered(&json.string()?.decode());
                 chunk.content = !chunk.blocked;
             }
-            (b"metadata", "usage", Kind::Object) => chunk.usage = usage_apart(&mut json, USAGE)?,
+            (b"metadata", "usage", Kind::Object) => chunk.usage = usage_apart(json, USAGE)?,
             _ => _ = json.skip()?,
         }
     }
@@ -36,7 +35,7 @@ const USAGE: [&str; 4] =
     ["inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens", "outputTokens"];
 
 /// A block that begins, or a piece of one: an object with one member, which says what it is.
-fn block(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
+fn block<'a>(json: &mut impl Pull<'a>, chunk: &mut Chunk) -> Result<(), Broken> {
     json.enter()?;
     while let Some(key) = json.next_member()? {
         match (&*key.decode(), json.kind()?) {
@@ -78,9 +77,10 @@ pub(crate) fn judge_whole(body: &[u8]) -> Result<Whole, Broken> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Skimmer;
 
     fn chunk(name: &str, data: &str) -> Chunk {
-        judge(name.as_bytes(), data.as_bytes()).unwrap()
+        judge(name.as_bytes(), &mut Skimmer::new(data.as_bytes())).unwrap()
     }
 
     #[test]
@@ -121,7 +121,10 @@ mod tests {
         assert!(filtered.blocked && !filtered.content && filtered.finished == 1);
         let end = chunk("metadata", r#"{"usage":{"inputTokens":3,"outputTokens":2}}"#);
         assert_eq!((end.usage.unwrap().input, end.content, end.finished), (3, false, 0));
-        assert!(judge(b"messageStop", b"[]").is_err() && judge(b"x", b"{} 1").is_err());
+        for (name, data) in [("messageStop", "[]"), ("x", "{} 1")] {
+            let data = &mut Skimmer::new(data.as_bytes());
+            assert!(judge(name.as_bytes(), data).is_err());
+        }
     }
 
     #[test]

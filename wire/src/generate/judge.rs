@@ -7,14 +7,13 @@ use super::finish::is_filtered;
 use super::read_answer::read_answer;
 use super::usage::Counts;
 use crate::expected::Whole;
-use crate::json::{Broken, Json, Kind, Skimmer, Tree};
+use crate::json::{Broken, Json, Kind, Pull, Skimmer, Tree};
 use crate::relay::Chunk;
 use crate::skimmed::count;
 
 /// Reads one event's data. The protocol has no terminal event.
-pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
+pub(crate) fn judge<'a>(json: &mut impl Pull<'a>) -> Result<Chunk, Broken> {
     let mut chunk = Chunk::default();
-    let mut json = Skimmer::new(data);
     match json.kind()? {
         Kind::Object => json.enter()?,
         // Errors may come in a list.
@@ -31,11 +30,11 @@ pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
             ("candidates", Kind::Array) => {
                 json.enter()?;
                 while json.next_element()? {
-                    candidate(&mut json, &mut chunk)?;
+                    candidate(json, &mut chunk)?;
                 }
             }
-            ("usageMetadata", _) => chunk.usage = read_usage(&mut json)?,
-            ("promptFeedback", Kind::Object) => blocked |= feedback(&mut json)?,
+            ("usageMetadata", _) => chunk.usage = read_usage(json)?,
+            ("promptFeedback", Kind::Object) => blocked |= feedback(json)?,
             ("error", kind) => {
                 chunk.error |= kind != Kind::Null;
                 json.skip()?;
@@ -65,7 +64,7 @@ pub(crate) fn judge_whole(body: &[u8]) -> Result<Whole, Broken> {
     Ok(whole)
 }
 
-fn candidate(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
+fn candidate<'a>(json: &mut impl Pull<'a>, chunk: &mut Chunk) -> Result<(), Broken> {
     let (mut index, mut finished, mut filtered) = (chunk.choices as u64, false, false);
     let earlier = core::mem::replace(&mut chunk.content, false);
     chunk.blocked |= chunk.choices == 0;
@@ -98,7 +97,7 @@ fn candidate(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
     Ok(())
 }
 
-fn content(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
+fn content<'a>(json: &mut impl Pull<'a>, chunk: &mut Chunk) -> Result<(), Broken> {
     json.enter()?;
     while let Some(key) = json.next_member()? {
         if key.decode() != "parts" || json.kind()? != Kind::Array {
@@ -113,7 +112,7 @@ fn content(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
     Ok(())
 }
 
-fn part(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
+fn part<'a>(json: &mut impl Pull<'a>, chunk: &mut Chunk) -> Result<(), Broken> {
     if json.kind()? != Kind::Object {
         json.skip()?;
         return Ok(());
@@ -137,7 +136,7 @@ fn part(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
     Ok(())
 }
 
-fn feedback(json: &mut Skimmer<'_>) -> Result<bool, Broken> {
+fn feedback<'a>(json: &mut impl Pull<'a>) -> Result<bool, Broken> {
     let mut blocked = false;
     json.enter()?;
     while let Some(key) = json.next_member()? {
@@ -147,7 +146,7 @@ fn feedback(json: &mut Skimmer<'_>) -> Result<bool, Broken> {
     Ok(blocked)
 }
 
-fn read_usage(json: &mut Skimmer<'_>) -> Result<Option<Usage>, Broken> {
+fn read_usage<'a>(json: &mut impl Pull<'a>) -> Result<Option<Usage>, Broken> {
     if json.kind()? != Kind::Object {
         json.skip()?;
         return Ok(None);
@@ -168,7 +167,7 @@ mod tests {
     use super::*;
 
     fn chunk(data: &str) -> Chunk {
-        judge(data.as_bytes()).unwrap()
+        judge(&mut Skimmer::new(data.as_bytes())).unwrap()
     }
 
     fn part(part: &str) -> Chunk {
@@ -223,7 +222,7 @@ mod tests {
         let fine = r#"{"promptFeedback":{"safetyRatings":[]},"candidates":[{}]}"#;
         assert!(!chunk(fine).error);
         for data in ["7", "{", "{} x", ""] {
-            assert!(judge(data.as_bytes()).is_err(), "{data}");
+            assert!(judge(&mut Skimmer::new(data.as_bytes())).is_err(), "{data}");
         }
     }
 

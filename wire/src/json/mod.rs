@@ -2,13 +2,17 @@
 //! said anew.
 
 mod build;
+mod cursor;
 mod fields;
+mod pull;
 mod skim;
 mod text;
 mod tree;
 
 pub(crate) use build::{List, Object, list, object};
+pub(crate) use cursor::Cursor;
 pub(crate) use fields::Fields;
+pub(crate) use pull::Pull;
 pub use skim::JsonFault;
 pub(crate) use skim::{Broken, Kind, Skimmer, Span};
 pub(crate) use text::{Escapes, Text, split_escape, split_plain, write_string};

@@ -27,6 +27,8 @@ struct Node {
     form: Form,
     /// How many of the nodes that follow are inside it.
     inside: usize,
+    /// How many containers it is in.
+    depth: usize,
     /// See [`Json::keep`].
     kept: OnceCell<Box<str>>,
 }
@@ -35,7 +37,7 @@ struct Node {
 enum Form {
     Object,
     List,
-    Text(Place),
+    Text(Place, Escapes),
     Number,
     Flag(bool),
     Null,
@@ -82,7 +84,7 @@ impl Tree {
         self.nodes.clear();
         self.unescaped.clear();
         let mut json = Skimmer::of(whole);
-        self.read(&mut json, Place::Text(0..0))?;
+        self.read(&mut json, Place::Text(0..0), 0)?;
         json.end()?;
         let items =
             Items { nodes: &self.nodes, texts: Texts { whole, unescaped: &self.unescaped } };
@@ -90,7 +92,7 @@ impl Tree {
     }
 
     /// The skimmer's limit on nesting is the limit of this recursion.
-    fn read(&mut self, json: &mut Skimmer<'_>, key: Place) -> Result<(), Broken> {
+    fn read(&mut self, json: &mut Skimmer<'_>, key: Place, depth: usize) -> Result<(), Broken> {
         let start = json.position();
         let at = self.nodes.len();
         let kind = json.kind()?;
@@ -99,6 +101,7 @@ impl Tree {
             key,
             form: Form::Null,
             inside: 0,
+            depth,
             kept: OnceCell::new(),
         });
         let form = match kind {
@@ -106,20 +109,20 @@ impl Tree {
                 json.enter()?;
                 while let Some(key) = json.next_member()? {
                     let key = self.place(key);
-                    self.read(json, key)?;
+                    self.read(json, key, depth + 1)?;
                 }
                 Form::Object
             }
             Kind::Array => {
                 json.enter()?;
                 while json.next_element()? {
-                    self.read(json, Place::Text(0..0))?;
+                    self.read(json, Place::Text(0..0), depth + 1)?;
                 }
                 Form::List
             }
             Kind::String => {
                 let text = json.string()?;
-                Form::Text(self.place(text))
+                Form::Text(self.place(text), text.escapes)
             }
             kind => {
                 let span = json.skip()?;
@@ -170,6 +173,27 @@ impl<'a> Json<'a> {
         self.node.kept.get_or_init(|| make().into_boxed_str())
     }
 
+    pub(super) fn kind(self) -> Kind {
+        match self.node.form {
+            Form::Object => Kind::Object,
+            Form::List => Kind::Array,
+            Form::Text(..) => Kind::String,
+            Form::Number => Kind::Number,
+            Form::Flag(_) => Kind::Bool,
+            Form::Null => Kind::Null,
+        }
+    }
+
+    /// How many containers it is in.
+    pub(super) fn depth(self) -> usize {
+        self.node.depth
+    }
+
+    /// Where it begins in the text.
+    pub(super) fn start(self) -> usize {
+        self.node.raw.start
+    }
+
     pub(crate) fn is_null(self) -> bool {
         matches!(self.node.form, Form::Null)
     }
@@ -177,9 +201,35 @@ impl<'a> Json<'a> {
     /// A string's text, without quotes and escapes.
     pub(crate) fn text(self) -> Option<&'a str> {
         match &self.node.form {
-            Form::Text(place) => Some(self.texts.at(place)),
+            Form::Text(place, _) => Some(self.texts.at(place)),
             _ => None,
         }
+    }
+
+    /// A string as it was written.
+    pub(super) fn string(self) -> Option<Text<'a>> {
+        let Form::Text(_, escapes) = self.node.form else { return None };
+        let Range { start, end } = self.node.raw;
+        let (start, end) = (start + 1, end.saturating_sub(1));
+        Some(Text { raw: self.texts.whole.get(start..end)?, start, escapes })
+    }
+
+    /// It, if it is a string, and those inside it.
+    pub(super) fn strings(self) -> impl Iterator<Item = Text<'a>> {
+        let Self { nodes, texts, .. } = self;
+        nodes.iter().filter_map(move |node| Json { node, nodes: &[], texts }.string())
+    }
+
+    /// Its name, in an object, without escapes.
+    pub(super) fn key(self) -> Text<'a> {
+        let start = self.node.raw.start;
+        Text { raw: self.texts.at(&self.node.key), start, escapes: Escapes::None }
+    }
+
+    /// Of most names the length alone tells that they are others.
+    fn is_called(self, name: &str) -> bool {
+        let (Place::Text(range) | Place::Unescaped(range)) = &self.node.key;
+        range.len() == name.len() && self.texts.at(&self.node.key) == name
     }
 
     pub(crate) fn list(self) -> Option<Items<'a>> {
@@ -196,7 +246,7 @@ impl<'a> Json<'a> {
     }
 
     fn items(self) -> Items<'a> {
-        Items { nodes: self.nodes.get(1..).unwrap_or_default(), texts: self.texts }
+        self.alone().entered()
     }
 
     pub(crate) fn flag(self) -> Option<bool> {
@@ -219,8 +269,8 @@ impl<'a> Json<'a> {
 
     /// The member of an object; of a repeated one the last. One that is `null` is absent.
     pub(crate) fn get(self, key: &str) -> Option<Self> {
-        let found = self.members()?.iter().filter(|(name, _)| *name == key).last();
-        found.map(|(_, value)| value).filter(|value| !value.is_null())
+        let found = self.members()?.0.iter().filter(|json| json.is_called(key)).last();
+        found.filter(|value| !value.is_null())
     }
 
     /// The member at the end of a path of keys.
@@ -240,6 +290,18 @@ impl<'a> Items<'a> {
 
     pub(crate) fn get(self, at: usize) -> Option<Json<'a>> {
         self.iter().nth(at)
+    }
+
+    /// What follows once the first is entered: what is inside it, and the items behind it.
+    pub(super) fn entered(self) -> Self {
+        Self { nodes: self.nodes.get(1..).unwrap_or_default(), ..self }
+    }
+
+    /// The items behind the first.
+    pub(super) fn rest(self) -> Self {
+        let mut items = self.iter();
+        items.next();
+        items.0
     }
 
     pub(crate) fn is_empty(self) -> bool {

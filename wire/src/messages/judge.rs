@@ -1,13 +1,12 @@
 //! One event of a streamed message: is it content, and what else does it say.
 
-use crate::json::{Broken, Kind, Skimmer};
+use crate::json::{Broken, Kind, Pull};
 use crate::relay::Chunk;
 use crate::skimmed::usage_apart;
 
 /// Reads one event's data; its name is in it once more, as `type`.
-pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
+pub(crate) fn judge<'a>(json: &mut impl Pull<'a>) -> Result<Chunk, Broken> {
     let mut chunk = Chunk::default();
-    let mut json = Skimmer::new(data);
     if json.kind()? != Kind::Object {
         return json.broken("an object");
     }
@@ -24,9 +23,9 @@ pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
                 chunk.error |= kind != Kind::Null;
                 json.skip()?;
             }
-            ("message", Kind::Object) => message(&mut json, &mut chunk)?,
-            ("content_block" | "delta", Kind::Object) => block(&mut json, &mut chunk)?,
-            ("usage", _) => chunk.usage = usage_apart(&mut json, USAGE)?,
+            ("message", Kind::Object) => message(json, &mut chunk)?,
+            ("content_block" | "delta", Kind::Object) => block(json, &mut chunk)?,
+            ("usage", _) => chunk.usage = usage_apart(json, USAGE)?,
             _ => _ = json.skip()?,
         }
     }
@@ -35,7 +34,7 @@ pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
 }
 
 /// The message as it begins: of no content yet, but with the usage of its input.
-fn message(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
+fn message<'a>(json: &mut impl Pull<'a>, chunk: &mut Chunk) -> Result<(), Broken> {
     json.enter()?;
     while let Some(key) = json.next_member()? {
         if key.decode() == "usage" {
@@ -48,7 +47,7 @@ fn message(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
 }
 
 /// A block that begins, a piece of one, or the end of the message.
-fn block(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
+fn block<'a>(json: &mut impl Pull<'a>, chunk: &mut Chunk) -> Result<(), Broken> {
     json.enter()?;
     while let Some(key) = json.next_member()? {
         match &*key.decode() {
@@ -61,7 +60,7 @@ fn block(json: &mut Skimmer<'_>, chunk: &mut Chunk) -> Result<(), Broken> {
                 chunk.finished |= u128::from(ended);
                 json.skip()?;
             }
-            "data" => _ = json.walk(&mut |text| chunk.content |= !text.is_empty())?,
+            "data" => json.walk(&mut |text| chunk.content |= !text.is_empty())?,
             _ => {
                 json.walk(&mut |text| {
                     chunk.content |= !text.is_empty();
@@ -79,9 +78,10 @@ const USAGE: [&str; 4] =
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Skimmer;
 
     fn chunk(data: &str) -> Chunk {
-        judge(data.as_bytes()).unwrap()
+        judge(&mut Skimmer::new(data.as_bytes())).unwrap()
     }
 
     #[test]

@@ -25,6 +25,13 @@ pub(crate) struct Chunk {
     pub(crate) output: Estimate,
 }
 
+impl Chunk {
+    /// Of an event that says only that nothing follows.
+    pub(crate) fn end() -> Self {
+        Self { done: true, ..Self::default() }
+    }
+}
+
 /// The larger of each count.
 pub(super) fn most(a: Usage, b: Usage) -> Usage {
     Usage {

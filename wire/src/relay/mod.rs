@@ -7,6 +7,7 @@
 mod chunk;
 mod facts;
 mod feed;
+mod judge;
 mod list;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,6 @@ mod translator;
 use pointsman_core::{Failure, FailureKind, Usage};
 
 pub(crate) use chunk::Chunk;
-use chunk::most;
 use feed::Feed;
 use list::List;
 pub(crate) use translator::Translator;
@@ -23,6 +23,7 @@ pub(crate) use translator::Translator;
 use crate::converse::Fault;
 use crate::dialect::{Dialect, Verdict};
 use crate::event_stream::Message;
+use crate::json::Tree;
 use crate::response_facts::ResponseFacts;
 use crate::sse::Event;
 use crate::tokens::Estimate;
@@ -61,6 +62,7 @@ impl Relay {
             dialect,
             translator: None,
             said: Vec::new(),
+            tree: Tree::default(),
             list: None,
             phase: Phase::Start,
             held: Vec::new(),
@@ -145,6 +147,8 @@ struct Reading {
     translator: Option<Box<Translator>>,
     /// What the translator makes of one frame.
     said: Vec<u8>,
+    /// What it reads.
+    tree: Tree,
     /// For a client that wants a JSON list of the data.
     list: Option<List>,
     phase: Phase,
@@ -208,17 +212,10 @@ impl Reading {
 
     /// An event, and the frame that it came in.
     fn event(&mut self, event: &Event<'_>, frame: &[u8], out: &mut Vec<u8>) {
-        let mut fate = self.judge(event);
         let mut said = core::mem::take(&mut self.said);
         said.clear();
-        let translated = self.translator.is_some();
-        if let Some(translator) = &mut self.translator
-            && !matches!(fate, Fate::Fail(_))
-            && !translator.hear(event, &mut said)
-        {
-            fate = Fate::Fail(SERVER);
-        }
-        let mut shown = if translated { &said } else { frame };
+        let fate = self.read(event, &mut said);
+        let mut shown = if self.translator.is_some() { &said } else { frame };
         let mut items = Vec::new();
         if let Some(list) = &mut self.list {
             list.take(shown, &mut items);
@@ -253,44 +250,6 @@ impl Reading {
         let judge = |data| self.dialect.judge(event.name, data);
         if event.data.is_some_and(|data| judge(data).is_ok()) {
             self.frame(frame, out);
-        }
-    }
-
-    fn judge(&mut self, event: &Event<'_>) -> Fate {
-        let Some(data) = event.data.filter(|data| !data.is_empty()) else {
-            return Fate::Forward;
-        };
-        if event.name == b"error" {
-            return Fate::Fail(self.dialect.classify(200, None, data));
-        }
-        let Ok(chunk) = self.dialect.judge(event.name, data) else {
-            return Fate::Fail(SERVER);
-        };
-        if chunk.error || (chunk.blocked && self.phase == Phase::Waiting) {
-            return Fate::Fail(self.dialect.classify(200, None, data));
-        }
-        self.content |= chunk.content;
-        self.note_facts(&chunk, data);
-        self.finished |= chunk.finished;
-        self.output.add(chunk.output);
-        self.usage = match (self.usage, chunk.usage) {
-            // Its counts come one after another.
-            (Some(before), Some(now)) if self.dialect == Dialect::Messages => {
-                Some(most(before, now))
-            }
-            (before, now) => now.or(before),
-        };
-        if chunk.done {
-            // Without content this is the streamed form of an empty answer.
-            let empty = self.phase == Phase::Waiting && !chunk.content;
-            return if empty { Fate::Fail(SERVER) } else { Fate::Done };
-        }
-        if chunk.content {
-            Fate::Content
-        } else if self.withhold_usage && chunk.usage.is_some() && chunk.choices == 0 {
-            Fate::Withhold
-        } else {
-            Fate::Forward
         }
     }
 

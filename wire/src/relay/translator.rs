@@ -1,10 +1,9 @@
 //! One stream on its way from the provider's protocol into the client's.
 
 use crate::dialect::Dialect;
-use crate::json::Tree;
+use crate::json::Json;
 use crate::losses;
 use crate::neutral::{Block, Delta, Event, Loss, Losses, Malformed, Stamp};
-use crate::sse::Event as Framed;
 use crate::{chat, converse, generate, messages, responses};
 
 /// Reads one protocol and writes another.
@@ -16,7 +15,6 @@ pub(crate) struct Translator {
     /// Whether the proofs of thoughts go on.
     proven: bool,
     lost: Losses,
-    tree: Tree,
 }
 
 #[derive(Debug)]
@@ -70,19 +68,7 @@ impl Translator {
             _ => Writer::Nobody,
         };
         let lost = Losses::default();
-        Self { reader, client, writer, proven, lost, tree: Tree::default() }
-    }
-
-    /// Takes an event as it is framed; `false` if it is none of its protocol.
-    pub(crate) fn hear(&mut self, event: &Framed<'_>, out: &mut Vec<u8>) -> bool {
-        let data = event.data.filter(|data| !data.is_empty());
-        data.is_none_or(|data| {
-            if data.trim_ascii() == b"[DONE]" {
-                self.end(out);
-                return true;
-            }
-            self.read(event.name, data, out).is_ok()
-        })
+        Self { reader, client, writer, proven, lost }
     }
 
     /// What of the stream the client's protocol could not hold so far.
@@ -91,9 +77,16 @@ impl Translator {
     }
 
     /// Takes one event of the provider and appends what the client is to see of it.
-    fn read(&mut self, name: &[u8], data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
-        let Self { reader, client, writer, proven, lost, tree } = self;
-        let data = tree.parse(data).map_err(|_| Malformed)?;
+    ///
+    /// # Errors
+    /// It is none of its protocol.
+    pub(super) fn read(
+        &mut self,
+        name: &[u8],
+        data: Json<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Malformed> {
+        let Self { reader, client, writer, proven, lost } = self;
         let mut hearer = Hearer { client: *client, proven: *proven, writer, lost, out };
         let mut each = |event: &Event<'_>| hearer.hear(event);
         match reader {

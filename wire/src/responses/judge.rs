@@ -2,14 +2,13 @@
 
 use crate::chat::read_usage;
 use crate::expected::Whole;
-use crate::json::{Broken, Kind, Skimmer, Text};
+use crate::json::{Broken, Kind, Pull, Skimmer, Text};
 use crate::relay::Chunk;
 use crate::tokens::Estimate;
 
 /// Reads one event's data; its name is in it once more, as `type`.
-pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
+pub(crate) fn judge<'a>(json: &mut impl Pull<'a>) -> Result<Chunk, Broken> {
     let mut event = Event::default();
-    let mut json = Skimmer::new(data);
     if json.kind()? != Kind::Object {
         return json.broken("an object");
     }
@@ -18,8 +17,8 @@ pub(crate) fn judge(data: &[u8]) -> Result<Chunk, Broken> {
         match (&*key.decode(), json.kind()?) {
             ("type", Kind::String) => event.name = Some(json.string()?),
             ("delta", Kind::String) => event.delta = Some(json.string()?),
-            ("item", Kind::Object) => event.read_item(&mut json)?,
-            ("response", Kind::Object) => event.whole = read_response(&mut json)?,
+            ("item", Kind::Object) => event.read_item(json)?,
+            ("response", Kind::Object) => event.whole = read_response(json)?,
             // An event that is an error of the gateway in front of the provider.
             ("error", kind) => {
                 event.whole.error |= kind != Kind::Null;
@@ -53,7 +52,7 @@ struct Event<'a> {
 }
 
 impl Event<'_> {
-    fn read_item(&mut self, json: &mut Skimmer<'_>) -> Result<(), Broken> {
+    fn read_item<'a>(&mut self, json: &mut impl Pull<'a>) -> Result<(), Broken> {
         json.enter()?;
         while let Some(key) = json.next_member()? {
             if key.decode() == "type" && json.kind()? == Kind::String {
@@ -88,7 +87,7 @@ impl Event<'_> {
     }
 }
 
-fn read_response(json: &mut Skimmer<'_>) -> Result<Whole, Broken> {
+fn read_response<'a>(json: &mut impl Pull<'a>) -> Result<Whole, Broken> {
     let mut whole = Whole::default();
     json.enter()?;
     while let Some(key) = json.next_member()? {
@@ -114,7 +113,7 @@ mod tests {
     use super::*;
 
     fn chunk(data: &str) -> Chunk {
-        judge(data.as_bytes()).unwrap()
+        judge(&mut Skimmer::new(data.as_bytes())).unwrap()
     }
 
     #[test]
@@ -161,7 +160,7 @@ mod tests {
         ] {
             assert!(chunk(error).error, "{error}");
         }
-        assert!(judge(b"[]").is_err() && judge(b"{").is_err());
+        assert!(["[]", "{"].iter().all(|data| judge(&mut Skimmer::new(data.as_bytes())).is_err()));
     }
 
     #[test]
