@@ -27,7 +27,7 @@ const HAN_KANA_OR_HANGUL: u64 = 56;
 const SYMBOL: u64 = 48;
 const EMOJI: u64 = 130;
 
-/// Bytes that are counted in one go, of a long text and of the rest; their counts fit a `u8`.
+/// Bytes that are counted in one go, of most texts and of one so short; their counts fit a `u8`.
 const LONG: usize = 128;
 const SHORT: usize = 32;
 
@@ -114,21 +114,18 @@ impl Estimate {
     fn add_bytes<const ESCAPED: bool>(&mut self, text: &[u8]) {
         let Some(last) = text.len().checked_sub(1) else { return };
         // First what is left when the rest is cut into blocks.
-        let head = last % SHORT + 1;
-        let mut block = [b' '; SHORT + 1];
-        if let (Some(to), Some(from)) = (block.get_mut(1..=head), text.get(..head)) {
-            to.copy_from_slice(from);
-        }
-        self.add_units(price::<ESCAPED, _>(&block));
+        let head = last % LONG + 1;
+        let first = text.get(..head).unwrap_or_default();
+        self.add_units(if head <= SHORT {
+            padded_price::<ESCAPED, { SHORT + 1 }>(first)
+        } else {
+            padded_price::<ESCAPED, { LONG + 1 }>(first)
+        });
         // Each block is seen with the byte before it.
-        let mut rest = text.get(head - 1..).unwrap_or_default();
+        let mut rest = text.get(last % LONG..).unwrap_or_default();
         while let Some(block) = rest.first_chunk::<{ LONG + 1 }>() {
             self.add_units(price::<ESCAPED, _>(block));
             rest = rest.get(LONG..).unwrap_or_default();
-        }
-        while let Some(block) = rest.first_chunk::<{ SHORT + 1 }>() {
-            self.add_units(price::<ESCAPED, _>(block));
-            rest = rest.get(SHORT..).unwrap_or_default();
         }
     }
 
@@ -188,6 +185,15 @@ impl Gathered {
         *self = Self::default();
         self.block[0] = last;
     }
+}
+
+/// The price of a text that is shorter than a block and has nothing before it.
+fn padded_price<const ESCAPED: bool, const N: usize>(text: &[u8]) -> u64 {
+    let mut block = [b' '; N];
+    if let Some(to) = block.get_mut(1..=text.len()) {
+        to.copy_from_slice(text);
+    }
+    price::<ESCAPED, N>(&block)
 }
 
 /// The price of a block without its first byte, which is the one before it.
