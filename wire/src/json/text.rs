@@ -29,15 +29,20 @@ pub(crate) enum Escapes {
 impl<'a> Text<'a> {
     /// The string itself. An escaped half of a surrogate pair, which is JSON but not Unicode,
     /// becomes U+FFFD.
+    #[inline]
     pub(crate) fn decode(&self) -> Cow<'a, str> {
         match self.escapes {
             Escapes::None => Cow::Borrowed(self.raw),
-            Escapes::Short | Escapes::Unicode => {
-                let mut text = String::with_capacity(self.raw.len());
-                self.unescape(&mut text);
-                Cow::Owned(text)
-            }
+            Escapes::Short | Escapes::Unicode => Cow::Owned(self.unescaped()),
         }
+    }
+
+    /// Apart, so that keys, which have no escapes, are read without a call.
+    #[cold]
+    fn unescaped(&self) -> String {
+        let mut text = String::with_capacity(self.raw.len());
+        self.unescape(&mut text);
+        text
     }
 
     /// Appends what [`Self::decode`] gives.
