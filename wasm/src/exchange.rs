@@ -25,6 +25,8 @@ pub(crate) struct Exchange {
     replied: bool,
     /// What the last attempt found wrong with the request, as a body for the client.
     objection: Option<Vec<u8>>,
+    /// What the protocols could not hold of the request and, so far, of the answer.
+    lost: Vec<String>,
 }
 
 enum Phase {
@@ -51,8 +53,8 @@ impl Exchange {
             question.facts.prefix = question.prefix(&bytes);
         }
         let (call, action) = engine.router.begin(question.facts.clone(), seed, now);
-        let (phase, replied, objection) = (Phase::Over, false, None);
-        let mut exchange = Self { question, bytes, seed, call, phase, replied, objection };
+        let (phase, replied, objection, lost) = (Phase::Over, false, None, Vec::new());
+        let mut exchange = Self { question, bytes, seed, call, phase, replied, objection, lost };
         let step = exchange.follow(engine, action, now, Step::then(Then::End));
         (Some(exchange), step)
     }
@@ -60,6 +62,12 @@ impl Exchange {
     /// The number of the call, as `wakes` lists it.
     pub(crate) fn call_number(&self) -> u64 {
         self.call.id().number()
+    }
+
+    /// What the protocols could not hold of the request and, so far, of the answer: empty before
+    /// the client has its status line.
+    pub(crate) fn lost(&self) -> &[String] {
+        &self.lost
     }
 
     /// The head of the upstream's answer has come.
@@ -180,6 +188,12 @@ impl Exchange {
                 return step;
             }
         }
+        // Before that nothing of it has gone to the client.
+        if let Phase::Flight(upstream) = &self.phase
+            && upstream.committed
+        {
+            upstream.lost_of_stream(&mut self.lost);
+        }
         step.chunk = Bytes(out);
         if let Some(failure) = progress.failure {
             let event = Event::Failed { attempt, failure, usage: self.usage_so_far() };
@@ -195,6 +209,7 @@ impl Exchange {
         let action = self.resume(engine, ready, now);
         if let (Action::Relay(_), Phase::Flight(upstream)) = (&action, &mut self.phase) {
             upstream.committed = true;
+            self.lost.clone_from(&upstream.lost);
             self.replied = true;
             let media_type = match upstream.media_type() {
                 Some(media_type) => media_type,

@@ -91,6 +91,12 @@ impl Exchange {
         self.exchange.as_ref().map_or(0.0, |exchange| exchange.call_number() as f64)
     }
 
+    /// What the protocols could not hold of the request and, so far, of the answer.
+    #[wasm_bindgen(getter)]
+    pub fn lost(&self) -> Vec<String> {
+        self.exchange.as_ref().map_or_else(Vec::new, |exchange| exchange.lost().to_vec())
+    }
+
     /// The head of the upstream's answer has come; `headers` are pairs of name and value.
     pub fn head(&mut self, status: u16, headers: JsValue, now: f64) -> Result<JsValue, JsValue> {
         let headers: Vec<(String, String)> = from_js("headers", headers)?;

@@ -212,6 +212,16 @@ impl Upstream {
         }
     }
 
+    /// Adds what the client's protocol could not hold of a stream so far.
+    pub(crate) fn lost_of_stream(&self, lost: &mut Vec<String>) {
+        let Body::Stream { relay, .. } = &self.body else { return };
+        for name in relay.lost() {
+            if lost.iter().all(|known| known != name) {
+                lost.push(name.to_owned());
+            }
+        }
+    }
+
     /// When the last byte came.
     pub(crate) fn last_byte_at(&self) -> Timestamp {
         self.last_byte_at

@@ -24,6 +24,12 @@ export interface Hosts {
   now?: () => Micros;
   /** A random whole number below 2^53, once per request. */
   random?: () => number;
+  /**
+   * Told at the end of an answer what the protocols of provider and client could not hold: paths in the
+   * request, and names such as `answer.citations`. The header `x-pointsman-lost` says the same, but leaves
+   * before a stream has shown what it holds. `decision` is the number in `x-pointsman-decision`.
+   */
+  lost?: (names: string[], decision: number) => void;
 }
 
 /** What a host knows of one request. */

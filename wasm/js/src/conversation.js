@@ -57,6 +57,8 @@ export class Conversation {
     // A client that left without an answer has nobody to read this one.
     this.#respond(new Response(null, { status: 499 }));
     await this.#writer?.close().catch(() => {});
+    const { call, lost } = this.#exchange;
+    if (lost.length > 0) this.#hosts.lost?.(lost, call);
   }
 
   // Passes on what the step holds for the client.

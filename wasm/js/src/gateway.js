@@ -25,8 +25,8 @@ class Engine {
   #waiting = new Map();
 
   constructor(config, hosts, env) {
-    const { fetch = globalThis.fetch, now = clock(), random = seed } = hosts;
-    this.#hosts = { fetch, now, random };
+    const { fetch = globalThis.fetch, now = clock(), random = seed, lost } = hosts;
+    this.#hosts = { fetch, now, random, lost };
     const environment = env ?? hosts.env ?? globalThis.process?.env ?? {};
     this.#core = new Gateway(config, environment, now());
   }
