@@ -6,6 +6,7 @@
 
 mod glue;
 mod imports;
+mod size;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -42,7 +43,7 @@ fn pack(module: &Path, package: &Path) -> Result {
     let text = base64::engine::general_purpose::STANDARD.encode(&bytes);
     write(&dist.join("core_b64.js"), &format!("export default \"{text}\";\n"))?;
     sources(&package.join("src"), &dist)?;
-    println!("core_bg.wasm {} bytes, as text {} bytes", bytes.len(), text.len());
+    println!("core_bg.wasm: {}", size::check(&bytes)?);
     Ok(())
 }
 
