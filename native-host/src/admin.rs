@@ -5,6 +5,7 @@
 
 mod commands;
 mod keys;
+mod query;
 mod state;
 mod usage;
 
@@ -97,12 +98,6 @@ fn document_reply(status: StatusCode, document: &Value) -> Response<OutBody> {
 fn nowhere<T>() -> Result<T, (StatusCode, String)> {
     let paths = "there are /healthz, /readyz, /metrics, and what /openapi.json describes";
     Err((StatusCode::NOT_FOUND, paths.into()))
-}
-
-/// The value of a parameter in the query of an address.
-fn parameter(query: &str, name: &str) -> Option<String> {
-    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    pairs.find(|(own, _)| *own == name).map(|(_, value)| percent_decoded(value))
 }
 
 fn readiness(gateway: &Gateway) -> Response<OutBody> {

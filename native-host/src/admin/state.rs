@@ -8,7 +8,8 @@ use pointsman_core::{
 };
 use serde_json::{Value, json};
 
-use super::{Answer, nowhere, parameter};
+use super::query::{flag, only, parameter};
+use super::{Answer, nowhere};
 use crate::gateway::Gateway;
 use crate::metrics::gate_name;
 use crate::reload::Origin;
@@ -175,7 +176,8 @@ fn limit(reading: &LimitReading) -> Value {
 }
 
 fn decisions(gateway: &Gateway, query: &str) -> Answer {
-    let failed_only = parameter(query, "failed").is_some_and(|value| value == "true");
+    only(query, &["failed", "most"])?;
+    let failed_only = flag(query, "failed")?;
     let most = match parameter(query, "most").map(|most| most.parse()) {
         None => LATEST,
         Some(Ok(most)) => most,

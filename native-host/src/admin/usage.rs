@@ -6,7 +6,8 @@ use std::sync::Arc;
 use http::StatusCode;
 use tokio::sync::Semaphore;
 
-use super::{Answer, parameter};
+use super::Answer;
+use super::query::{only, parameter};
 use crate::cli::UsageArgs;
 use crate::commands::usage;
 use crate::gateway::Gateway;
@@ -20,6 +21,7 @@ pub(super) async fn read(gateway: &Arc<Gateway>, query: &str) -> Answer {
         let problem = "no usage is written down: set `metering: { usage_log: PATH }`";
         return Err((StatusCode::CONFLICT, problem.into()));
     };
+    only(query, &["by", "since", "until"])?;
     let by = parameter(query, "by").unwrap_or_else(|| "key,model".into());
     let args = UsageArgs {
         files: vec![PathBuf::from(log)],
@@ -28,6 +30,7 @@ pub(super) async fn read(gateway: &Arc<Gateway>, query: &str) -> Answer {
         until: parameter(query, "until"),
         json: true,
     };
+    usage::check(&args).map_err(|problem| (StatusCode::BAD_REQUEST, problem))?;
     let Ok(_turn) = READING.try_acquire() else {
         let problem = "the usage log is being read already: ask again";
         return Err((StatusCode::TOO_MANY_REQUESTS, problem.into()));

@@ -33,7 +33,7 @@ type Sums = BTreeMap<Vec<String>, Sum>;
 
 /// Prints the sums.
 pub(crate) fn run(args: &UsageArgs) -> ExitCode {
-    match sums(args) {
+    match check(args).and_then(|()| sums(args)) {
         Ok((sums, unread)) => {
             if unread > 0 {
                 eprintln!("note: {unread} lines are no usage records, and are left out");
@@ -55,6 +55,25 @@ pub(crate) fn run(args: &UsageArgs) -> ExitCode {
 /// A file cannot be read; the text names it.
 pub(crate) fn summary(args: &UsageArgs) -> Result<Value, String> {
     sums(args).map(|(sums, _)| as_json(&args.by, &sums))
+}
+
+/// Whether the times are such as records have, or the beginning of one.
+///
+/// # Errors
+/// The text names the one that is none.
+pub(crate) fn check(args: &UsageArgs) -> Result<(), String> {
+    const FORM: &str = "0000-00-00T00:00:00.000Z";
+    let like = |(own, form): (char, char)| {
+        if form == '0' { own.is_ascii_digit() } else { own == form }
+    };
+    for (name, time) in [("since", &args.since), ("until", &args.until)] {
+        let Some(time) = time else { continue };
+        if !(4..=FORM.len()).contains(&time.len()) || !time.chars().zip(FORM.chars()).all(like) {
+            let forms = "a time in UTC, such as 2026-11-29 or 2026-11-29T22:00";
+            return Err(format!("`{name}` is not {forms}: `{time}`"));
+        }
+    }
+    Ok(())
 }
 
 /// The sums, and how many lines could not be read.

@@ -197,7 +197,13 @@ async fn views_of_one(admin: &mut Described<'_>) {
     admin.expect(200, "GET", "/decisions/{number}", "/decisions/1", "").await;
     admin.expect(404, "GET", "/decisions/{number}", "/decisions/77", "").await;
     admin.expect(404, "GET", "/decisions/{number}", "/decisions/x", "").await;
-    admin.expect(400, "GET", "/decisions", "/decisions?most=x", "").await;
+    for query in ["most=x", "failed=maybe", "failed", "limit=5", "most=5&x=1"] {
+        admin.expect(400, "GET", "/decisions", &format!("/decisions?{query}"), "").await;
+    }
+    for query in ["since=yesterday", "until=2026-11-29T22:00Z", "since=29.11.2026", "from=2026"] {
+        admin.expect(400, "GET", "/usage", &format!("/usage?{query}"), "").await;
+    }
+    admin.expect(200, "GET", "/usage", "/usage?since=2026-11&until=2999-01-01T00:00", "").await;
     admin.expect(200, "POST", "/explain", "/explain", r#"{ "model": "g", "key": "app" }"#).await;
     admin.expect(200, "POST", "/explain", "/explain", r#"{ "model": "nobody" }"#).await;
     admin.expect(400, "POST", "/explain", "/explain", "{").await;
@@ -213,6 +219,10 @@ async fn commands(admin: &mut Described<'_>) {
     }
     let path = "/deployments/{name}/probe";
     admin.expect(409, "POST", path, "/deployments/any/probe", "").await;
+    // Not a real one, which would not be noticed.
+    for query in ["dry_run=1", "dry_run", "dry-run=true"] {
+        admin.expect(400, "POST", "/reload", &format!("/reload?{query}"), "").await;
+    }
     admin.expect(200, "POST", "/reload", "/reload?dry_run=true", "").await;
 }
 
