@@ -32,14 +32,7 @@ pub(super) fn read_search<'a>(
         }
         None => None,
     };
-    let location = match location {
-        Some(mut fields) => {
-            let location = Location::read(&mut fields)?;
-            fields.report_rest(lost);
-            Some(location)
-        }
-        None => None,
-    };
+    let location = location.map(|fields| Location::read(fields, lost)).transpose()?;
     let context = options.text("search_context_size")?;
     options.report_rest(lost);
     let path = OPTIONS.to_owned();

@@ -6,7 +6,7 @@ use super::media::type_of;
 use super::usage::read_usage;
 use super::write_request::SEARCH;
 use crate::json::Json;
-use crate::neutral::{About, Answer, Choice, Loss, Losses, Media, Part, Search, Source};
+use crate::neutral::{Answer, Choice, Loss, Losses, Media, Part, Search, Source};
 
 /// Reads the body of an answer; `None` if it is none. It has neither an id nor the model's name.
 pub(crate) fn read_answer(body: Json<'_>) -> Option<Answer<'_>> {
@@ -46,15 +46,11 @@ fn read_block(block: Json<'_>) -> Option<Part<'_>> {
     }
     if let Some(image) = block.get("image") {
         let text = |path: &[&str]| image.at(path).and_then(Json::text);
-        return Some(Part::Media {
-            media: Media::Image,
-            source: Source::Base64(text(&["source", "bytes"])?),
-            mime: text(&["format"]).and_then(|format| type_of(Media::Image, format)),
-            name: None,
-            detail: None,
-            cache: None,
-            about: About::default(),
-        });
+        return Some(Part::media(
+            Media::Image,
+            Source::Base64(text(&["source", "bytes"])?),
+            text(&["format"]).and_then(|format| type_of(Media::Image, format)),
+        ));
     }
     read_cited(block.get("citationsContent")?)
 }

@@ -6,7 +6,7 @@ use super::logprobs::read_logprobs;
 use super::read_parts::kind;
 use super::usage::read_usage;
 use crate::json::Json;
-use crate::neutral::{About, Answer, Choice, Loss, Losses, Part, Source};
+use crate::neutral::{Answer, Choice, Loss, Losses, Part, Source};
 
 /// Reads the body of an answer; `None` if it is none.
 pub(crate) fn read_answer<'a>(body: Json<'a>) -> Option<Answer<'a>> {
@@ -95,15 +95,7 @@ fn read_part<'a>(
     let blob = json.get("inlineData")?;
     let mime = blob.get("mimeType").and_then(Json::text)?;
     let source = Source::Base64(blob.get("data").and_then(Json::text)?);
-    Some(Part::Media {
-        media: kind(mime),
-        source,
-        mime: Some(mime),
-        name: None,
-        detail: None,
-        cache: None,
-        about: About::default(),
-    })
+    Some(Part::media(kind(mime), source, Some(mime)))
 }
 
 /// A call's id; one without gets one that no other call of the conversation has, as every response

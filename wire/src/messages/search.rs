@@ -30,14 +30,8 @@ pub(super) fn read_tool<'a>(
     lost: &mut Vec<String>,
 ) -> Result<WebSearch<'a>, Refused> {
     tool.take("name");
-    let location = match tool.fields("user_location")? {
-        Some(mut fields) => {
-            let location = Location::read(&mut fields)?;
-            fields.report_rest(lost);
-            Some(location)
-        }
-        None => None,
-    };
+    let location = tool.fields("user_location")?;
+    let location = location.map(|fields| Location::read(fields, lost)).transpose()?;
     let read = WebSearch {
         path,
         allowed: tool.texts("allowed_domains")?,

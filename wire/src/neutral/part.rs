@@ -153,6 +153,12 @@ impl<'a> Part<'a> {
     pub(crate) fn text(text: &'a str) -> Self {
         Self::Text { text, citations: Vec::new(), cache: None }
     }
+
+    /// Media of which nothing else is said.
+    pub(crate) fn media(media: Media, source: Source<'a>, mime: Option<&'a str>) -> Self {
+        let about = About::default();
+        Self::Media { media, source, mime, name: None, detail: None, cache: None, about }
+    }
 }
 
 #[cfg(test)]

@@ -46,14 +46,19 @@ pub(crate) struct Page<'a> {
 
 impl<'a> Location<'a> {
     /// Reads the members, which OpenAI and Anthropic call the same.
-    pub(crate) fn read(fields: &mut Fields<'a>) -> Result<Self, RequestFault> {
+    pub(crate) fn read(
+        mut fields: Fields<'a>,
+        lost: &mut Vec<String>,
+    ) -> Result<Self, RequestFault> {
         fields.take("type");
-        Ok(Self {
+        let location = Self {
             city: fields.text("city")?,
             region: fields.text("region")?,
             country: fields.text("country")?,
             timezone: fields.text("timezone")?,
-        })
+        };
+        fields.report_rest(lost);
+        Ok(location)
     }
 
     /// Writes the members.

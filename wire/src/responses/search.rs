@@ -22,14 +22,8 @@ pub(super) fn read_tool<'a>(
         let why = "asks for a search in what OpenAI has kept of the web, which only OpenAI can do";
         return Err(Untranslatable { path, why }.into());
     }
-    let location = match tool.fields("user_location")? {
-        Some(mut fields) => {
-            let location = Location::read(&mut fields)?;
-            fields.report_rest(lost);
-            Some(location)
-        }
-        None => None,
-    };
+    let location = tool.fields("user_location")?;
+    let location = location.map(|fields| Location::read(fields, lost)).transpose()?;
     let mut search = WebSearch {
         path,
         location,

@@ -258,15 +258,7 @@ fn faults_name_the_member() {
 
 #[test]
 fn media_in_results_are_shown_by_the_user_when_all_results_are_told() {
-    let image = || Part::Media {
-        media: Media::Image,
-        source: Source::Url("u"),
-        mime: None,
-        name: None,
-        detail: None,
-        cache: None,
-        about: About::default(),
-    };
+    let image = || Part::media(Media::Image, Source::Url("u"), None);
     let result =
         |id, content| Part::ToolResult { id, name: None, content, failed: true, cache: None };
     let turn = |role, parts| Turn { role, parts, name: None };
@@ -316,15 +308,7 @@ fn media_without_a_place_are_refused() {
         (Media::File, Source::Uploaded("f"), None),
         (Media::Image, Source::Uploaded("f"), None),
     ] {
-        let part = Part::Media {
-            media,
-            source,
-            mime,
-            name: None,
-            detail: None,
-            cache: None,
-            about: About::default(),
-        };
+        let part = Part::media(media, source, mime);
         let turns = vec![Turn { role: Role::User, parts: vec![part], name: None }];
         let request = Request { turns, ..Request::default() };
         assert!(write_request(&request, &TARGET).is_err(), "{media:?} {source:?}");

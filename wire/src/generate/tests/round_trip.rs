@@ -7,7 +7,7 @@ use crate::generate::{read_answer, read_request, write_answer, write_request};
 use crate::json::Tree;
 use crate::neutral::arbitrary::{name, object, share, text, tool, web_citation};
 use crate::neutral::{
-    About, Answer, Choice, Citation, Finish, Format, Logprob, Media, Part, Request, Role, Sampling,
+    Answer, Choice, Citation, Finish, Format, Logprob, Media, Part, Request, Role, Sampling,
     Source, Stamp, Thinking, Tool, ToolChoice, Turn, WriteFor,
 };
 
@@ -24,15 +24,7 @@ fn plain() -> impl Strategy<Value = Part<'static>> {
 }
 
 fn media() -> impl Strategy<Value = Part<'static>> {
-    let whole = |(media, source, mime)| Part::Media {
-        media,
-        source,
-        mime: Some(mime),
-        name: None,
-        detail: None,
-        cache: None,
-        about: About::default(),
-    };
+    let whole = |(media, source, mime)| Part::media(media, source, Some(mime));
     prop::sample::select(vec![
         (Media::Image, Source::Base64("iVBORw0K"), "image/png"),
         (Media::Image, Source::Url("https://a/b"), "image/jpeg"),

@@ -93,17 +93,7 @@ fn media_in_a_result_stand_where_the_model_takes_them() {
 
 #[test]
 fn what_the_answer_needs_and_the_protocol_lacks_is_refused() {
-    let media = |source, mime| {
-        said(Part::Media {
-            media: Media::Image,
-            source,
-            mime,
-            name: None,
-            detail: None,
-            cache: None,
-            about: About::default(),
-        })
-    };
+    let media = |source, mime| said(Part::media(Media::Image, source, mime));
     let nameless =
         Part::ToolResult { id: "1", name: None, content: Vec::new(), failed: false, cache: None };
     for (request, path) in [

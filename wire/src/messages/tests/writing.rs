@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::messages::{write_answer, write_request};
 use crate::neutral::{
-    About, Answer, Choice, Effort, Format, Media, Part, Request, Role, Sampling, Source, Stamp,
-    Thinking, Tool, ToolChoice, Turn, Untranslatable, WriteFor,
+    Answer, Choice, Effort, Format, Media, Part, Request, Role, Sampling, Source, Stamp, Thinking,
+    Tool, ToolChoice, Turn, Untranslatable, WriteFor,
 };
 
 fn turn(role: Role, parts: Vec<Part<'static>>) -> Turn<'static> {
@@ -26,15 +26,7 @@ fn result(id: &'static str) -> Part<'static> {
 }
 
 fn media(media: Media, source: Source<'static>, mime: Option<&'static str>) -> Part<'static> {
-    Part::Media {
-        media,
-        source,
-        mime,
-        name: None,
-        detail: None,
-        cache: None,
-        about: About::default(),
-    }
+    Part::media(media, source, mime)
 }
 
 fn write(request: &Request<'_>, model: &str) -> (Value, Vec<String>) {
