@@ -10,7 +10,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use pointsman_core::{Config, Tokens, Vocabularies, Vocabulary};
+use pointsman_core::{Catalog, Vocabularies, Vocabulary};
 use pointsman_wire::{Exact, Question};
 use tiktoken::CoreBpe;
 use tokio::sync::Semaphore;
@@ -107,16 +107,10 @@ fn tokenizer(vocabulary: Vocabulary) -> Option<&'static CoreBpe> {
     })
 }
 
-/// Unpacks what a configuration needs, so that no request waits for it: a tenth of a second, and 10 to
-/// 25 MB of memory, for each.
-pub(crate) fn load(config: &Config) {
-    if config.tokens != Tokens::Exact {
-        return;
-    }
-    let models = config.deployments.iter();
-    let named = models.filter_map(|own| own.vocabulary.or(Vocabulary::of_model(&own.model)));
-    let named: Vec<Vocabulary> = named.collect();
-    for vocabulary in Vocabulary::ALL.into_iter().filter(|one| named.contains(one)) {
+/// Unpacks what inputs are to be counted in, so that no request waits for it: a tenth of a second, and
+/// 10 to 25 MB of memory, for each.
+pub(crate) fn load(catalog: &Catalog) {
+    for vocabulary in catalog.deployments().filter_map(|(_, own)| own.vocabulary) {
         tokenizer(vocabulary);
     }
 }

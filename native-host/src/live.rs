@@ -8,7 +8,6 @@ use http::HeaderName;
 use pointsman_core::{Catalog, Commit, Config, ConfigFault, Deployment, DeploymentId, GroupId};
 use pointsman_wire::Overlay;
 
-use crate::count;
 use crate::exits::{Exits, variable};
 use crate::line::Line;
 use crate::tls::Certificates;
@@ -56,7 +55,6 @@ impl Means {
     pub(crate) fn of(config: &Config, before: Option<&Live>) -> Result<Self, Vec<ConfigFault>> {
         let mut faults = Vec::new();
         let exits = Exits::new(&config.egress, &variable)?;
-        count::load(config);
         let mut lines = Lines::new();
         for provider in &config.providers {
             let same = before.filter(|live| live.config.provider(&provider.name) == Some(provider));

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::commands::listed;
 use crate::commands::serve::admissible;
+use crate::count;
 use crate::document::Source;
 use crate::gateway::Gateway;
 use crate::live::{Live, Means};
@@ -134,6 +135,7 @@ impl Origin {
         let means = means.map_err(|faults| listed(&new.name, &faults))?;
         let changes = changes(&before, &loaded, &means);
         if !dry_run {
+            count::load(&loaded.catalog);
             gateway.replace(loaded, means);
             *source = new;
         }

@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use super::{failed, listed, runtime, say};
 use crate::builtin;
 use crate::cli::{LogFormat, ServeArgs};
+use crate::count;
 use crate::document::Source;
 use crate::gateway::Gateway;
 use crate::journal::{self, Keeper};
@@ -238,6 +239,7 @@ fn prepare(plan: Plan) -> Result<(Arc<Gateway>, Option<File>), String> {
     let file = loaded.config.state.journal.as_deref().map(journal::create).transpose()?;
     let room = file.as_ref().map(|_| journal::ROOM);
     let usage_log = loaded.config.metering.usage_log.clone();
+    count::load(&loaded.catalog);
     let live = Live::new(loaded.config, Arc::new(loaded.catalog), means, None);
     let mut gateway = Gateway::new(live, &server, room, state.as_ref())?;
     let taken_at = state.map(|state| state.taken_at());
