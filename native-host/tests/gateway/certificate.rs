@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::client::TlsStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector, server};
 
 use super::bench::scratch_file;
 
@@ -40,7 +40,7 @@ impl Certificate {
     }
 
     /// For a server of the tests' own.
-    pub(crate) fn server(&self, protocols: &[&str]) -> Arc<ServerConfig> {
+    fn server(&self, protocols: &[&str]) -> Arc<ServerConfig> {
         let key = PrivatePkcs8KeyDer::from(self.made.signing_key.serialize_der());
         let mut config = ServerConfig::builder_with_provider(cryptography())
             .with_safe_default_protocol_versions()
@@ -50,6 +50,32 @@ impl Certificate {
             .expect("they belong together");
         config.alpn_protocols = words(protocols);
         Arc::new(config)
+    }
+
+    /// A server of the tests' own, which offers these protocols and does this with each connection, told
+    /// how many came before.
+    pub(crate) async fn serve<F>(
+        &self,
+        protocols: &[&str],
+        each: impl Fn(usize, server::TlsStream<TcpStream>) -> F + Clone + Send + 'static,
+    ) -> SocketAddr
+    where
+        F: Future<Output = ()> + Send,
+    {
+        let acceptor = TlsAcceptor::from(self.server(protocols));
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        tokio::spawn(async move {
+            for before in 0.. {
+                let Ok((stream, _)) = listener.accept().await else { return };
+                let (acceptor, each) = (acceptor.clone(), each.clone());
+                tokio::spawn(async move {
+                    let Ok(stream) = acceptor.accept(stream).await else { return };
+                    each(before, stream).await;
+                });
+            }
+        });
+        address
     }
 
     /// Connects as one who trusts this certificate alone, and offers these protocols.

@@ -6,7 +6,6 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::time::sleep;
-use tokio_rustls::TlsAcceptor;
 
 use super::bench::{Bench, chat_request, get, mock, read_to_end, send_until, until};
 use super::certificate::Certificate;
@@ -94,31 +93,23 @@ async fn a_kept_connection_that_is_closed_on_a_request_it_has_is_a_failure() {
 
 /// An upstream that resets the second request of each HTTP/2 connection for this reason.
 async fn resets(certificate: &Certificate, reason: h2::Reason) -> SocketAddr {
-    let acceptor = TlsAcceptor::from(certificate.server(&["h2"]));
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let address = listener.local_addr().expect("an address");
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let acceptor = acceptor.clone();
-            tokio::spawn(async move {
-                let stream = acceptor.accept(stream).await.expect("TLS");
-                let mut connection = h2::server::handshake(stream).await.expect("HTTP/2");
-                let mut nth = 0;
-                while let Some(Ok((_request, mut respond))) = connection.accept().await {
-                    nth += 1;
-                    if nth == 2 {
-                        respond.send_reset(reason);
-                        continue;
-                    }
-                    let head = http::Response::builder().header("content-type", "application/json");
-                    let head = head.body(()).expect("a head");
-                    let mut body = respond.send_response(head, false).expect("an open stream");
-                    body.send_data(ANSWER.into(), true).expect("an open stream");
+    certificate
+        .serve(&["h2"], move |_, stream| async move {
+            let mut connection = h2::server::handshake(stream).await.expect("HTTP/2");
+            let mut nth = 0;
+            while let Some(Ok((_request, mut respond))) = connection.accept().await {
+                nth += 1;
+                if nth == 2 {
+                    respond.send_reset(reason);
+                    continue;
                 }
-            });
-        }
-    });
-    address
+                let head = http::Response::builder().header("content-type", "application/json");
+                let head = head.body(()).expect("a head");
+                let mut body = respond.send_response(head, false).expect("an open stream");
+                body.send_data(ANSWER.into(), true).expect("an open stream");
+            }
+        })
+        .await
 }
 
 #[tokio::test]
@@ -143,38 +134,30 @@ async fn a_request_that_http2_refuses_goes_over_a_new_connection_and_one_that_fa
 /// An upstream that begins a stream on its first connection, says that it takes no further requests there
 /// (GOAWAY), and goes on with the stream; later connections answer at once.
 async fn goes_away(certificate: &Certificate) -> SocketAddr {
-    let acceptor = TlsAcceptor::from(certificate.server(&["h2"]));
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let address = listener.local_addr().expect("an address");
-    tokio::spawn(async move {
-        let mut first = true;
-        while let Ok((stream, _)) = listener.accept().await {
-            let (acceptor, leaves) = (acceptor.clone(), std::mem::take(&mut first));
-            tokio::spawn(async move {
-                let stream = acceptor.accept(stream).await.expect("TLS");
-                let mut connection = h2::server::handshake(stream).await.expect("HTTP/2");
-                while let Some(Ok((_request, mut respond))) = connection.accept().await {
-                    let kind = if leaves { "text/event-stream" } else { "application/json" };
-                    let head = http::Response::builder().header("content-type", kind);
-                    let head = head.body(()).expect("a head");
-                    let mut body = respond.send_response(head, false).expect("an open stream");
-                    if !leaves {
-                        body.send_data(ANSWER.into(), true).expect("an open stream");
-                        continue;
-                    }
-                    connection.graceful_shutdown();
-                    tokio::spawn(async move {
-                        for _ in 0..40 {
-                            body.send_data(WORD.into(), false).expect("an open stream");
-                            sleep(Duration::from_millis(50)).await;
-                        }
-                        body.send_data("data: [DONE]\n\n".into(), true).expect("an open stream");
-                    });
+    certificate
+        .serve(&["h2"], move |before, stream| async move {
+            let leaves = before == 0;
+            let mut connection = h2::server::handshake(stream).await.expect("HTTP/2");
+            while let Some(Ok((_request, mut respond))) = connection.accept().await {
+                let kind = if leaves { "text/event-stream" } else { "application/json" };
+                let head = http::Response::builder().header("content-type", kind);
+                let head = head.body(()).expect("a head");
+                let mut body = respond.send_response(head, false).expect("an open stream");
+                if !leaves {
+                    body.send_data(ANSWER.into(), true).expect("an open stream");
+                    continue;
                 }
-            });
-        }
-    });
-    address
+                connection.graceful_shutdown();
+                tokio::spawn(async move {
+                    for _ in 0..40 {
+                        body.send_data(WORD.into(), false).expect("an open stream");
+                        sleep(Duration::from_millis(50)).await;
+                    }
+                    body.send_data("data: [DONE]\n\n".into(), true).expect("an open stream");
+                });
+            }
+        })
+        .await
 }
 
 const WORD: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello\"}}]}\n\n";

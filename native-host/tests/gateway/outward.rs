@@ -7,7 +7,6 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
-use tokio_rustls::TlsAcceptor;
 
 use super::bench::{
     Bench, chat_request, get, mock, read_to_end, scratch_file, script, seen, send_owned, send_until,
@@ -19,20 +18,12 @@ const EAST: &str = "a: { protocol: openai, base_url: \"http://EAST/v1\" }";
 
 /// Ends TLS in front of a mock: which of the two HTTP versions is spoken is all its certificate's to say.
 async fn tls_in_front_of(mock: SocketAddr, certificate: &Certificate, alpn: &[&str]) -> SocketAddr {
-    let acceptor = TlsAcceptor::from(certificate.server(alpn));
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let address = listener.local_addr().expect("an address");
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let acceptor = acceptor.clone();
-            tokio::spawn(async move {
-                let Ok(mut stream) = acceptor.accept(stream).await else { return };
-                let Ok(mut behind) = TcpStream::connect(mock).await else { return };
-                let _ = copy_bidirectional(&mut stream, &mut behind).await;
-            });
-        }
-    });
-    address
+    certificate
+        .serve(alpn, move |_, mut stream| async move {
+            let Ok(mut behind) = TcpStream::connect(mock).await else { return };
+            let _ = copy_bidirectional(&mut stream, &mut behind).await;
+        })
+        .await
 }
 
 /// A gateway whose `east` is a mock behind TLS.
