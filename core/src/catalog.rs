@@ -45,6 +45,8 @@ pub struct Catalog {
     pub(crate) idempotency_window: Duration,
     /// Whether a group keeps calls together by how their prompts begin.
     pub(crate) prefixes: bool,
+    /// Whether the inputs of a deployment are to be counted.
+    pub(crate) counts: bool,
 }
 
 impl Catalog {

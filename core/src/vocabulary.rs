@@ -157,7 +157,7 @@ impl Catalog {
     /// The vocabularies in which it is worth counting a request's input, before it begins: those of
     /// the group that it means and of all that it may fall back to.
     pub fn vocabularies(&self, request: &Request) -> Vocabularies {
-        if self.groups.iter().all(|group| group.vocabularies.is_empty()) {
+        if !self.counts {
             return Vocabularies::default();
         }
         let mut request = Request { trace: false, ..request.clone() };

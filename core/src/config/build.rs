@@ -56,12 +56,14 @@ pub(crate) fn build(
     let known: Vec<Known> =
         config.deployments.iter().map(|own| builder.known(own, known)).collect();
     let deployments = config.deployments.iter().zip(&known);
-    let deployments = deployments.map(|(own, known)| builder.deployment(own, known)).collect();
+    let deployments = deployments.map(|(own, known)| builder.deployment(own, known));
+    let deployments: Vec<Deployment> = deployments.collect();
     let known = known.into_iter().filter(|known| !known.is_empty()).collect();
     let groups = builder.groups();
     let mut catalog = Catalog {
         document: Arc::default(),
         providers: providers.collect(),
+        counts: deployments.iter().any(|own| own.vocabulary.is_some()),
         deployments,
         prefixes: groups.iter().any(|group| group.affinity == Affinity::Prefix),
         groups,
