@@ -17,11 +17,13 @@ use core::time::Duration;
 
 use crate::action::Action;
 use crate::call::Call;
+use crate::cost::Price;
 use crate::counting::Used;
 use crate::fleet::read;
 use crate::id::{GroupId, ReservationId};
 use crate::ledger::Held;
 use crate::limit::Amounts;
+use crate::model_facts::Asked;
 use crate::owners::{Chain, Owner, OwnerId};
 use crate::purse::{Alert, Hold};
 use crate::rejection::{Denied, Refusal, RefusalReason, Rejection};
@@ -144,6 +146,7 @@ impl Router {
         let Some(group) = call.route.origin else { return (amounts, money, 0) };
         let group = self.catalog.group(group);
         let model = group.takes_any.then(|| call.model(&self.catalog));
+        let asked = call.asked();
         for member in &group.members {
             let deployment = self.catalog.deployment(member.deployment);
             if member.weight == 0 || deployment.blocked.is_some() {
@@ -151,12 +154,12 @@ impl Router {
             }
             let state = self.fleet.state_of(member.deployment, model);
             let target = Target { deployment: member.deployment, state };
-            let expected = self.fleet.expected(&self.catalog, target, &call.request);
+            let expected = self.fleet.expected(&self.catalog, target, asked);
             amounts.input = amounts.input.max(expected.input);
             amounts.output = amounts.output.max(expected.output);
-            if let Some(price) = deployment.prices.at(now) {
+            if let Some(price) = deployment.facts_of(asked.model).prices.at(now) {
                 money = money.max(price.at_most(&expected));
-                let widest = self.fleet.most(&self.catalog, target, &call.request);
+                let widest = self.fleet.most(&self.catalog, target, asked);
                 most = most.max(price.at_most(&widest));
             }
         }
@@ -169,13 +172,13 @@ impl Router {
         call: &mut Call,
         target: Target,
         expected: &Amounts,
-        now: Timestamp,
+        price: Option<&Price>,
     ) {
+        let asked = Asked { request: &call.request, model: call.route.model };
         let Some((hold, Some(id))) = &mut call.hold else { return };
-        let price = self.catalog.deployment(target.deployment).prices.at(now);
         let cost = |amounts: &Amounts| price.map_or(0, |price| price.at_most(amounts));
         let needed = hold.bill.cost.saturating_add(cost(expected)).max(hold.money);
-        let most = self.fleet.most(&self.catalog, target, &call.request);
+        let most = self.fleet.most(&self.catalog, target, asked);
         let most = hold.bill.cost.saturating_add(cost(&most));
         self.purses.raise(hold, needed, most.saturating_sub(needed));
         if let Some(kept) = self.purses.holds.get_mut(*id) {
@@ -214,8 +217,7 @@ impl Router {
         if let Some(mut hold) = self.purses.holds.expired(now) {
             if let Some(held) = hold.attempt.and_then(|attempt| self.ledger.close(attempt)) {
                 self.lose(&held, now);
-                let price = self.catalog.deployment(held.deployment).prices.at(now);
-                hold.bill.add(true, &Used::all(&held.expected).usage, price.as_ref());
+                hold.bill.add(true, &Used::all(&held.expected).usage, held.price.as_ref());
             }
             self.purses.settle(&self.catalog.owners, &hold, now);
         }
@@ -228,8 +230,7 @@ impl Router {
         self.fleet.on_no_verdict(held.deployment, &held.sent, now);
         self.queue.release(held.deployment);
         if let Some(hold) = held.hold.and_then(|id| self.purses.holds.get_mut(id)) {
-            let price = self.catalog.deployment(held.deployment).prices.at(now);
-            hold.bill.add(true, &used.usage, price.as_ref());
+            hold.bill.add(true, &used.usage, held.price.as_ref());
             hold.attempt = None;
         }
     }

@@ -3,12 +3,13 @@
 use crate::action::WaitReason;
 use crate::catalog::{BreakerPolicy, MAX_ATTEMPTS, RetryPolicy, ThrottlePolicy};
 use crate::chance::Chance;
-use crate::cost::Bill;
+use crate::cost::{Bill, Price};
 use crate::failure::{Failure, FailureKind, FallbackSteps, SameMember};
 use crate::fairness::{Charge, Flow};
 use crate::id::{AttemptNo, CallId, DeploymentId, GroupId, ReservationId};
 use crate::inline::Inline;
 use crate::limit::Amounts;
+use crate::model_facts::{Asked, ModelNo};
 use crate::observe::Departure;
 use crate::owners::OwnerId;
 use crate::purse::Hold;
@@ -53,6 +54,8 @@ pub(crate) struct Route {
     pub(crate) origin: Option<GroupId>,
     /// The name of the model for deployments that take any.
     pub(crate) concrete: ConcreteName,
+    /// The number of that model, if anything is known of it, in the same revision.
+    pub(crate) model: Option<ModelNo>,
     /// The group of the latest attempt.
     pub(crate) current: Option<GroupId>,
     /// Which fallback lists are open; a narrower one stays open to the end of the call.
@@ -122,6 +125,8 @@ pub(crate) struct Flight {
     pub(crate) deployment: DeploymentId,
     /// What it is expected to use.
     pub(crate) expected: Amounts,
+    /// What it costs.
+    pub(crate) price: Option<Price>,
     pub(crate) reservation: ReservationId,
     pub(crate) sent: Sent,
     pub(crate) departure: Departure,
@@ -178,6 +183,12 @@ impl Call {
     /// Take the record out.
     pub fn take_trace(&mut self) -> Option<Trace> {
         self.trace.take().map(|trace| *trace)
+    }
+
+    /// What it asks of deployments. The model is known in the catalog by which the call's latest step
+    /// was decided.
+    pub(crate) const fn asked(&self) -> Asked<'_> {
+        Asked { request: &self.request, model: self.route.model }
     }
 
     /// Those with whom it takes turns when calls wait.
@@ -268,7 +279,7 @@ impl Route {
         &mut self,
         revision: u32,
         origin: Option<GroupId>,
-        concrete: ConcreteName,
+        (concrete, model): (ConcreteName, Option<ModelNo>),
     ) {
         let moved = |group: GroupId| if self.origin == Some(group) { origin } else { None };
         let all = |groups: &Inline<GroupId, { MAX_ATTEMPTS as usize }>| {
@@ -280,7 +291,7 @@ impl Route {
         };
         let (attempts, spent) = (all(&self.attempts), all(&self.spent));
         let current = self.current.and_then(moved);
-        *self = Self { revision, origin, concrete, current, attempts, spent, ..*self };
+        *self = Self { revision, origin, concrete, model, current, attempts, spent, ..*self };
     }
 
     /// A failure opens its lists; a narrower path stays.

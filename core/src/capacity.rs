@@ -76,7 +76,7 @@ impl Walk<'_> {
                 prospect.busy = true;
                 return;
             };
-            let own = self.fleet.amounts(self.catalog, target, &call.request);
+            let own = self.fleet.amounts(self.catalog, target, call.asked());
             let ahead = self.queue.amounts_ahead(id, rank, |wanted| {
                 self.fleet.may_go_first(wanted, target, self.now)
             });

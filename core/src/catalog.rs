@@ -10,9 +10,9 @@ use crate::config::{Affinity, Ceilings};
 use crate::counting::Counting;
 use crate::direct::DirectNames;
 use crate::id::{DeploymentId, GroupId, ProviderId};
+use crate::model_facts::{ModelFacts, ModelNames, Models};
 use crate::name_index::NameIndex;
 use crate::owners::Owners;
-use crate::prices::Prices;
 use crate::rates::Rates;
 use crate::request::Needs;
 use crate::resolution::Wildcard;
@@ -40,6 +40,8 @@ pub struct Catalog {
     pub(crate) owners: Owners,
     pub(crate) direct: DirectNames,
     pub(crate) rules: RouteRules,
+    /// The models that deployments know by name.
+    pub(crate) models: ModelNames,
     pub(crate) retry_budget: RetryBudgetPolicy,
     /// How long an answer is kept for a repeated idempotency key.
     pub(crate) idempotency_window: Duration,
@@ -164,10 +166,10 @@ pub struct Deployment {
     pub(crate) rates: Rates,
     /// How its provider charges them.
     pub counting: Counting,
-    /// What it can do, as far as known.
-    pub supports: Supports,
-    /// What it costs, as far as known.
-    pub prices: Prices,
+    /// What is known of its model; of one that takes any, of models of which nothing else is.
+    pub facts: ModelFacts,
+    /// What it knows of single models, if it takes any.
+    pub(crate) models: Models,
     /// What its inputs are counted in, where they are and it is known.
     pub vocabulary: Option<Vocabulary>,
     /// See [`Member::lost`]; what holds where it is named directly.

@@ -4,6 +4,8 @@
 //! summed over its classes of tokens in pico-USD and rounded once, up to a whole nano-USD: a budget
 //! never sees less than was spent, and the error stays below a billionth of a dollar per attempt.
 
+use serde::{Deserialize, Serialize};
+
 use crate::limit::Amounts;
 use crate::request::Usage;
 
@@ -11,7 +13,7 @@ use crate::request::Usage;
 const PICO: u128 = 1_000;
 
 /// Prices in pico-USD per token: USD per million tokens, times a million.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
     /// Of an input token.
     pub input: u64,

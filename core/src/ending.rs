@@ -83,10 +83,11 @@ impl Router {
         let used = used_uncommitted(&flight, kind, usage);
         self.settle(call, &flight, &used, now);
         call.history.record(flight.deployment, failure);
+        self.follow_catalog(call);
         let deployment = self.catalog.deployment(flight.deployment);
         let needs = crate::funnel::window_needed(&call.request, deployment);
-        call.route.narrow(kind, deployment.supports.context_tokens, needs);
-        self.follow_catalog(call);
+        let window = deployment.facts_of(call.route.model).supports.context_tokens;
+        call.route.narrow(kind, window, needs);
         call.route.count_retries(self.retries_after(call, flight.deployment));
         self.step(call, None, now)
     }
@@ -244,16 +245,15 @@ impl Router {
 
     /// Close the attempt's reservation, once, and write the attempt on the call's bill.
     fn settle(&mut self, call: &mut Call, flight: &Flight, used: &Used, now: Timestamp) {
-        let prices = &self.catalog.deployment(flight.deployment).prices;
-        let price = prices.at(flight.departure.at);
+        let price = flight.price.as_ref();
         match self.ledger.close(flight.reservation) {
             Some(held) => {
                 self.fleet.settle(&self.catalog, &held, used, now);
                 self.queue.release(held.deployment);
-                call.bill.add(used.counted, &used.usage, price.as_ref());
+                call.bill.add(used.counted, &used.usage, price);
             }
             // Its lease was over before its host spoke: it has been settled at its estimate.
-            None => call.bill.add(true, &estimate(flight), price.as_ref()),
+            None => call.bill.add(true, &estimate(flight), price),
         }
         if let Some(charge) = call.charge.take() {
             self.queue.settle(charge, used.tokens());

@@ -8,10 +8,11 @@ use crate::health::{Gate, Health};
 use crate::id::{DeploymentId, ProviderId};
 use crate::ledger::Held;
 use crate::limit::{Amounts, Meter};
+use crate::model_facts::Asked;
 use crate::observe::Observed;
 use crate::rates::Rates;
 use crate::rejection::Rejection;
-use crate::request::{Priority, Request};
+use crate::request::Priority;
 use crate::state::{Endpoint, State, StateId, StateKey, Target};
 use crate::time::Timestamp;
 use crate::trace::LimitReading;
@@ -274,21 +275,21 @@ impl Fleet {
 
     /// What an attempt is expected to use at this target: the host's estimate of the input,
     /// corrected by what was learnt, and the most output there may be, or mostly is.
-    pub(crate) fn expected(&self, catalog: &Catalog, target: Target, request: &Request) -> Amounts {
+    pub(crate) fn expected(&self, catalog: &Catalog, target: Target, asked: Asked<'_>) -> Amounts {
         let learnt = &self.state(target.state).learnt;
-        learnt.expected(catalog.deployment(target.deployment), request)
+        learnt.expected(catalog.deployment(target.deployment), asked)
     }
 
     /// The most that an attempt at this target will use, as far as can be said.
-    pub(crate) fn most(&self, catalog: &Catalog, target: Target, request: &Request) -> Amounts {
+    pub(crate) fn most(&self, catalog: &Catalog, target: Target, asked: Asked<'_>) -> Amounts {
         let learnt = &self.state(target.state).learnt;
-        learnt.most(catalog.deployment(target.deployment), request)
+        learnt.most(catalog.deployment(target.deployment), asked)
     }
 
     /// What an attempt takes of the limits of this target's deployment and its provider.
-    pub(crate) fn amounts(&self, catalog: &Catalog, target: Target, request: &Request) -> Amounts {
+    pub(crate) fn amounts(&self, catalog: &Catalog, target: Target, asked: Asked<'_>) -> Amounts {
         let learnt = &self.state(target.state).learnt;
-        learnt.amounts(catalog.deployment(target.deployment), request)
+        learnt.amounts(catalog.deployment(target.deployment), asked)
     }
 
     /// What of these counts at this target.

@@ -12,6 +12,7 @@ use crate::cost::Price;
 use crate::fleet::Fleet;
 use crate::id::DeploymentId;
 use crate::limit::Amounts;
+use crate::model_facts::{Asked, ModelFacts};
 use crate::purse::Funds;
 use crate::queue::{Queue, Rank, Wanted};
 use crate::rejection::Rejection;
@@ -28,11 +29,13 @@ pub(crate) struct Funnel<'a> {
     request: &'a Request,
     /// The concrete model that is asked for, if a member takes any.
     model: Option<&'a str>,
+    /// What is asked of each member.
+    asked: Asked<'a>,
     /// Whether the caller may use this group.
     permitted: bool,
     ceilings: Ceilings,
     tags: TagRule,
-    asked: Asked,
+    limits: Limiting,
     larger_than: Option<Larger>,
     tried: Repeat<'a>,
     /// Whether a breaker lets a probe through before its time.
@@ -102,7 +105,7 @@ impl Catalog {
 
 /// Which filters could remove anybody in this call; the others need not be asked of each member.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct Limiting {
     /// Who may serve it.
     who: bool,
     /// What a member must be or be able to do.
@@ -127,10 +130,11 @@ impl<'a> Funnel<'a> {
             fleet: walk.fleet,
             request,
             model: group.takes_any.then(|| call.model(catalog)),
+            asked: call.asked(),
             permitted,
             ceilings,
             tags,
-            asked: Asked {
+            limits: Limiting {
                 who: !permitted || request.prefer.is_some(),
                 what: placed || request.needs != Needs::default(),
                 cost: funds.is_some() || ceilings != Ceilings::default(),
@@ -153,7 +157,7 @@ impl<'a> Funnel<'a> {
     pub(crate) fn examine(&self, member: &Member) -> Result<bool, Rejection> {
         let id = member.deployment;
         let (deployment, endpoint) = (self.catalog.deployment(id), self.fleet.endpoint(id));
-        if self.asked.who {
+        if self.limits.who {
             self.may_serve(deployment)?;
         }
         if endpoint.blocked || deployment.blocked.is_some() || deployment.retired {
@@ -162,13 +166,13 @@ impl<'a> Funnel<'a> {
         if member.weight == 0 {
             return Err(Rejection::Drained);
         }
-        if self.asked.what {
+        if self.limits.what {
             self.suits(deployment)?;
         }
         self.fits_window(deployment)?;
         let target = self.target(id);
         let state = self.fleet.state(target.state);
-        if self.asked.cost {
+        if self.limits.cost {
             self.within_ceilings(deployment, state)?;
             self.affordable(id, deployment)?;
         }
@@ -227,7 +231,7 @@ impl<'a> Funnel<'a> {
 
     /// Needed capabilities about which nothing is known of this deployment.
     pub(crate) fn unknown(&self, id: DeploymentId) -> impl Iterator<Item = Capability> {
-        let supports = self.catalog.deployment(id).supports;
+        let supports = self.facts(self.catalog.deployment(id)).supports;
         let needs = self.request.needs;
         Capability::ALL
             .into_iter()
@@ -238,15 +242,21 @@ impl<'a> Funnel<'a> {
     /// they allow that.
     fn affordable(&self, id: DeploymentId, deployment: &Deployment) -> Result<(), Rejection> {
         let Some(funds) = self.funds else { return Ok(()) };
-        let affordable = match deployment.prices.at(self.now) {
+        let affordable = match self.facts(deployment).prices.at(self.now) {
             None => funds.unpriced,
             Some(_) => !self.over_budget(id),
         };
         if affordable { Ok(()) } else { Err(Rejection::OverPrice) }
     }
 
+    /// What is known of the model that this deployment would be asked for.
+    #[inline]
+    pub(crate) fn facts<'d>(&self, deployment: &'d Deployment) -> &'d ModelFacts {
+        deployment.facts_of(self.asked.model)
+    }
+
     fn price(&self, id: DeploymentId) -> Option<Price> {
-        self.catalog.deployment(id).prices.at(self.now)
+        self.facts(self.catalog.deployment(id)).prices.at(self.now)
     }
 
     /// Whether it has a price, which is more than what the caller's budgets have left.
@@ -254,8 +264,7 @@ impl<'a> Funnel<'a> {
         let (Some(funds), Some(price)) = (self.funds, self.price(id)) else {
             return false;
         };
-        price.at_most(&self.fleet.expected(self.catalog, self.target(id), self.request))
-            > funds.left
+        price.at_most(&self.fleet.expected(self.catalog, self.target(id), self.asked)) > funds.left
     }
 
     /// Whether the limits have room, for this call and for whoever waits before it.
@@ -265,7 +274,7 @@ impl<'a> Funnel<'a> {
         deployment: &Deployment,
         state: &State,
     ) -> Result<(), Rejection> {
-        let own = state.learnt.amounts(deployment, self.request);
+        let own = state.learnt.amounts(deployment, self.asked);
         self.room_for(target.deployment, self.request.priority, &own)?;
         if self.queue.is_empty() { Ok(()) } else { self.in_turn(target, &own) }
     }
@@ -313,8 +322,8 @@ impl<'a> Funnel<'a> {
     fn within_ceilings(&self, deployment: &Deployment, state: &State) -> Result<(), Rejection> {
         let Ceilings { first_token_p95, total_p95, price_per_call } = self.ceilings;
         if price_per_call.is_some() {
-            let expected = state.learnt.expected(deployment, self.request);
-            self.ceilings.allow_price(deployment.prices.at(self.now), &expected)?;
+            let expected = state.learnt.expected(deployment, self.asked);
+            self.ceilings.allow_price(self.facts(deployment).prices.at(self.now), &expected)?;
         }
         if first_token_p95.is_some() || total_p95.is_some() {
             let first = state.observed.first_token_p95(self.now);
@@ -337,9 +346,9 @@ impl<'a> Funnel<'a> {
             return Err(Rejection::NoRegionMatch);
         }
         let strict = self.request.prefer.as_ref().is_some_and(|prefer| prefer.require_parameters);
+        let supports = &self.facts(deployment).supports;
         let lacks = |capability: &Capability| {
-            self.request.needs.has(*capability)
-                && !deployment.supports.has(*capability).unwrap_or(!strict)
+            self.request.needs.has(*capability) && !supports.has(*capability).unwrap_or(!strict)
         };
         match Capability::ALL.iter().find(|capability| lacks(capability)) {
             Some(capability) => Err(Rejection::LacksCapability(*capability)),
@@ -351,7 +360,7 @@ impl<'a> Funnel<'a> {
     /// window must be larger than the one that failed.
     fn fits_window(&self, deployment: &Deployment) -> Result<(), Rejection> {
         let needs = window_needed(self.request, deployment);
-        match (deployment.supports.context_tokens, self.larger_than) {
+        match (self.facts(deployment).supports.context_tokens, self.larger_than) {
             (Some(window), _) if window < needs => {
                 Err(Rejection::ContextTooSmall { window, needs })
             }

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::Deployment;
 use crate::limit::Amounts;
-use crate::request::{Request, Usage};
+use crate::model_facts::Asked;
+use crate::request::Usage;
 
 /// Answers remembered.
 const KEPT: usize = 64;
@@ -82,8 +83,9 @@ impl Learnt {
 
     /// What an attempt is expected to use: the input as it was counted, else the host's estimate,
     /// corrected; and the most output there may be, or mostly is.
-    pub(crate) fn expected(&self, deployment: &Deployment, request: &Request) -> Amounts {
-        let most = deployment.supports.output_tokens.unwrap_or(u64::MAX);
+    pub(crate) fn expected(&self, deployment: &Deployment, asked: Asked<'_>) -> Amounts {
+        let request = asked.request;
+        let most = deployment.facts_of(asked.model).supports.output_tokens.unwrap_or(u64::MAX);
         let output = request.max_output_tokens.unwrap_or(self.usual_output().min(most));
         let counted = deployment.vocabulary.and_then(|own| request.counted.of(own));
         let input = counted.unwrap_or_else(|| self.input(request.input_estimate()));
@@ -96,8 +98,8 @@ impl Learnt {
     }
 
     /// What an attempt takes of the deployment's limits.
-    pub(crate) fn amounts(&self, deployment: &Deployment, request: &Request) -> Amounts {
-        self.counted(deployment, &self.expected(deployment, request))
+    pub(crate) fn amounts(&self, deployment: &Deployment, asked: Asked<'_>) -> Amounts {
+        self.counted(deployment, &self.expected(deployment, asked))
     }
 
     /// The output that nine answers in ten stay within, in tokens.
@@ -113,9 +115,9 @@ impl Learnt {
     /// The most of [`Self::expected`] that it will be, as far as can be said: the output is the most there
     /// may be already, and the input is not twice what many answers have taught, or, before there are
     /// many, what an estimate is ever corrected to.
-    pub(crate) fn most(&self, deployment: &Deployment, request: &Request) -> Amounts {
-        let expected = self.expected(deployment, request);
-        let estimate = request.input_estimate();
+    pub(crate) fn most(&self, deployment: &Deployment, asked: Asked<'_>) -> Amounts {
+        let expected = self.expected(deployment, asked);
+        let estimate = asked.request.input_estimate();
         let most = estimate.saturating_mul(FACTOR);
         let known = self.input.is_known();
         let most = if known { most.min(expected.input.saturating_mul(2)) } else { most };

@@ -4,6 +4,7 @@
 //! entry has a lease, so an attempt whose host is lost gives its slot back; the sweep looks at a few
 //! entries per call, so no call pays for all.
 
+use crate::cost::Price;
 use crate::id::{DeploymentId, ReservationId};
 use crate::limit::Amounts;
 use crate::time::Timestamp;
@@ -42,6 +43,8 @@ pub(crate) struct Held {
     pub(crate) amounts: Amounts,
     /// What it is expected to use.
     pub(crate) expected: Amounts,
+    /// What it costs.
+    pub(crate) price: Option<Price>,
     /// Input tokens whose answer has not begun.
     pub(crate) queued: u64,
     pub(crate) sent: Sent,

@@ -91,6 +91,7 @@ pub mod journal;
 mod learnt;
 mod ledger;
 mod limit;
+mod model_facts;
 #[cfg(test)]
 mod models;
 mod money;
@@ -158,6 +159,7 @@ pub use health::Gate;
 pub use id::{AttemptNo, CallId, CallerId, DeploymentId, GroupId, ProviderId, ReservationId};
 pub use idempotency::{IdempotencyKey, Repetition};
 pub use limit::Amounts;
+pub use model_facts::ModelFacts;
 pub use node::Node;
 pub use notice::Notice;
 pub use owners::{Keyless, NoCaller};
@@ -173,7 +175,7 @@ pub use standing::{BudgetStanding, ModelStanding, Standing};
 pub use strategy::PREFIX_BLOCKS;
 pub use time::{Timestamp, whole_seconds};
 pub use trace::{
-    ChosenBy, Decision, DecisionResult, LimitReading, ResolvedBy, Term, Trace, TraceEntry, Verdict,
-    VerdictKind,
+    ChosenBy, Decision, DecisionResult, KnownModel, LimitReading, ResolvedBy, Term, Trace,
+    TraceEntry, Verdict, VerdictKind,
 };
 pub use vocabulary::{Counted, Vocabularies, Vocabulary};

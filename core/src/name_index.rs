@@ -29,6 +29,11 @@ impl<T> NameIndex<T> {
         Self { entries, slots }
     }
 
+    /// All entries, in the order of names.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.entries.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&T> {
         for at in probes(name, self.slots.len()) {
             let number = *self.slots.get(at)?;

@@ -5,12 +5,15 @@ use crate::action::{Outcome, Stop};
 use crate::call::Call;
 use crate::catalog::Group;
 use crate::funnel::Funnel;
+use crate::id::DeploymentId;
 use crate::idempotency::Repetition;
+use crate::model_facts::ModelFacts;
 use crate::rejection::Rejection;
 use crate::request::{Capability, Warning};
 use crate::strategy::{self, Scored};
+use crate::supports::Supports;
 use crate::time::Timestamp;
-use crate::trace::{Decision, DecisionResult, TraceEntry, Verdict, VerdictKind};
+use crate::trace::{Decision, DecisionResult, KnownModel, TraceEntry, Verdict, VerdictKind};
 use crate::visits::Visit;
 use crate::walk::{Mode, Scratch, Step, Walk};
 
@@ -39,7 +42,7 @@ impl Walk<'_> {
         };
         let limits = chosen.map_or_else(Vec::new, |choice| {
             let target = choice.target();
-            let amounts = self.fleet.amounts(self.catalog, target, &call.request);
+            let amounts = self.fleet.amounts(self.catalog, target, call.asked());
             self.fleet.readings(self.catalog, target.deployment, &amounts, self.now)
         });
         let decision = Decision {
@@ -95,6 +98,7 @@ impl Walk<'_> {
             Verdict {
                 deployment: self.catalog.deployment(member.deployment).name.clone(),
                 model: funnel.own_model(member.deployment).map(str::to_owned),
+                known: self.known_model(call, member.deployment),
                 tier: member.tier,
                 weight: member.weight,
                 verdict: kind,
@@ -108,6 +112,15 @@ impl Walk<'_> {
             }
         };
         group.members.iter().enumerate().map(verdict).collect()
+    }
+
+    /// What is known of the model that a deployment would be asked for, if it takes any.
+    fn known_model(&self, call: &Call, id: DeploymentId) -> Option<KnownModel> {
+        let deployment = Some(self.catalog.deployment(id)).filter(|one| one.takes_any())?;
+        let ModelFacts { supports, prices } = deployment.facts_of(call.route.model);
+        let Supports { context_tokens, output_tokens, .. } = *supports;
+        let name = call.model(self.catalog).to_owned();
+        Some(KnownModel { name, context_tokens, output_tokens, price: prices.at(self.now) })
     }
 
     fn same_tier(&self, chosen: Option<&crate::walk::Choice>, tier: u32) -> bool {

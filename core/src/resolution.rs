@@ -9,6 +9,7 @@ use core::slice;
 use crate::call::Call;
 use crate::catalog::{Catalog, ModelName};
 use crate::id::{DeploymentId, GroupId};
+use crate::model_facts::ModelNo;
 use crate::preferences::Sort;
 use crate::route_rules::{Facts, Rule};
 use crate::trace::ResolvedBy;
@@ -114,6 +115,18 @@ impl Catalog {
             Some(ModelName::Fixed(name)) => name,
             _ => call.model(self),
         }
+    }
+
+    /// The concrete model that a request means, given what its name stands for: where its name stands,
+    /// and its number if anything is known of it.
+    pub(crate) fn concrete_of(
+        &self,
+        requested: &str,
+        found: Option<&Resolution<'_>>,
+    ) -> (ConcreteName, Option<ModelNo>) {
+        let concrete = ConcreteName::of(requested, found);
+        let name = found.map_or(requested, |found| found.concrete_model);
+        (concrete, self.models.find(name))
     }
 
     /// The name of the concrete model that a request means.

@@ -23,7 +23,6 @@ use crate::queue::Queue;
 use crate::record;
 use crate::rejection::Refusal;
 use crate::request::Request;
-use crate::resolution::ConcreteName;
 use crate::retry_budget::RetryBudget;
 use crate::steering::Steered;
 use crate::strategy::Memory;
@@ -201,7 +200,7 @@ impl Router {
 
     /// A call that has been resolved and has done nothing yet.
     pub(crate) fn open(&self, mut request: Request, seed: Seed, now: Timestamp) -> Call {
-        let Steered { origin, concrete, steering, deadline, entries } =
+        let Steered { origin, concrete, model, steering, deadline, entries } =
             self.catalog.steer(&mut request, now);
         let own = origin
             .map_or(Duration::MAX, |group| self.catalog.group(group).policy.timeouts.deadline);
@@ -224,6 +223,7 @@ impl Router {
                 revision: self.revision,
                 origin,
                 concrete,
+                model,
                 current: None,
                 path: Path::General,
                 floor: None,
@@ -287,7 +287,7 @@ impl Router {
         }
         let facts = self.catalog.facts(&call.request, call.steering.own_tags);
         let found = self.catalog.route(&facts).0;
-        let concrete = ConcreteName::of(&call.request.model, found.as_ref());
+        let concrete = self.catalog.concrete_of(&call.request.model, found.as_ref());
         let found = found.map(|found| found.group);
         let instead = call.downgraded.and_then(|owner| self.catalog.downgrade(owner));
         call.route.renumber(self.revision, instead.or(found), concrete);
@@ -312,10 +312,12 @@ impl Router {
         if let Some(memory) = self.memories.get_mut(choice.group.index()) {
             memory.advance(&scratch.tier, choice.pick, call.history.attempts == 0);
         }
-        let expected = self.fleet.expected(&self.catalog, target, &call.request);
+        let asked = call.asked();
+        let expected = self.fleet.expected(&self.catalog, target, asked);
+        let price = self.catalog.deployment(id).facts_of(asked.model).prices.at(now);
         let amounts = self.fleet.counted(&self.catalog, target, &expected);
         self.fleet.reserve(&self.catalog, target, &amounts, now);
-        self.fund(call, target, &expected, now);
+        self.fund(call, target, &expected, price.as_ref());
         let probe_lease = now.plus(clocks.first_content).plus(PROBE_GRACE);
         let sent = self.fleet.on_send(target, choice.probe, probe_lease);
         let lease = now.plus(clocks.total).plus(LEASE_GRACE);
@@ -324,7 +326,7 @@ impl Router {
         let (calls, stream) = (state.in_flight, call.request.stream);
         let departure = state.observed.on_send(queued, calls, stream, now);
         let hold = call.hold.and_then(|(_, id)| id);
-        let held = Held { deployment: id, amounts, expected, queued, sent, hold };
+        let held = Held { deployment: id, amounts, expected, price, queued, sent, hold };
         let reservation = self.ledger.open(held, lease);
         self.keep_hold(call, Some(reservation));
         let number = AttemptNo(call.history.attempts).next();
@@ -335,6 +337,7 @@ impl Router {
             number,
             deployment: id,
             expected,
+            price,
             reservation,
             sent,
             departure,

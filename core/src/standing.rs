@@ -6,6 +6,7 @@ use crate::concrete::UNPROVEN;
 use crate::health::Gate;
 use crate::id::DeploymentId;
 use crate::limit::Amounts;
+use crate::model_facts::ModelFacts;
 use crate::router::Router;
 use crate::state::{State, StateId};
 use crate::time::Timestamp;
@@ -57,6 +58,8 @@ pub struct BudgetStanding {
 pub struct ModelStanding {
     /// Its name at the provider.
     pub model: String,
+    /// What is known of it: what it takes, can do and costs.
+    pub facts: ModelFacts,
     /// Whether it takes traffic, if its deployment does.
     pub gate: Gate,
     /// How many times in a row its breaker has opened.
@@ -72,9 +75,10 @@ pub struct ModelStanding {
 }
 
 impl ModelStanding {
-    fn of(model: &str, state: &State, now: Timestamp) -> Self {
+    fn of(model: &str, facts: &ModelFacts, state: &State, now: Timestamp) -> Self {
         Self {
             model: model.to_owned(),
+            facts: facts.clone(),
             gate: state.health.gate(now),
             trips: state.health.breaker.trips(),
             failure_share: state.observed.failure_share(now),
@@ -93,7 +97,9 @@ impl Router {
         let own = self.fleet.state(StateId::of(id));
         let concretes = &self.fleet.concretes;
         let unproven = concretes.whole(id).map(|_| (UNPROVEN, own));
-        let models = unproven.into_iter().chain(concretes.each(id));
+        let models = unproven.into_iter().chain(concretes.each(id)).map(|(model, state)| {
+            ModelStanding::of(model, self.catalog.facts_of(id, model), state, now)
+        });
         let mut limits = self.fleet.readings(&self.catalog, id, &Amounts::default(), now);
         for reading in &mut limits {
             // No call is about to take a slot.
@@ -108,7 +114,7 @@ impl Router {
             in_flight: endpoint.meter.in_flight(),
             first_token_p95: own.observed.first_token_p95(now),
             answer_p95: own.observed.total_p95(false, now),
-            models: models.map(|(model, state)| ModelStanding::of(model, state, now)).collect(),
+            models: models.collect(),
             limits,
         })
     }

@@ -14,6 +14,7 @@ use crate::catalog::{Catalog, Group, Strategy};
 use crate::ceilings::tighter;
 use crate::config::{Ceilings, override_strategy};
 use crate::id::GroupId;
+use crate::model_facts::ModelNo;
 use crate::permit::Rights;
 use crate::preferences::{Preferences, Sort};
 use crate::request::{Request, Warning};
@@ -38,6 +39,7 @@ pub(crate) struct Steering {
 pub(crate) struct Steered {
     pub(crate) origin: Option<GroupId>,
     pub(crate) concrete: ConcreteName,
+    pub(crate) model: Option<ModelNo>,
     pub(crate) steering: Steering,
     /// The tightest deadline of the rules that apply.
     pub(crate) deadline: Option<Duration>,
@@ -70,7 +72,7 @@ impl Catalog {
         }
         let prefer = request.prefer.as_ref();
         let sort = prefer.and_then(|prefer| prefer.sort).or_else(|| found.as_ref()?.sort);
-        let concrete = ConcreteName::of(&request.model, found.as_ref());
+        let (concrete, model) = self.concrete_of(&request.model, found.as_ref());
         let origin = found.map(|found| found.group);
         let (asked, bad) = asked_strategy(request, sort, self.rights(request.caller));
         if request.trace && (bad || prefer.is_some_and(|prefer| self.prefers_nobody(prefer))) {
@@ -83,6 +85,7 @@ impl Catalog {
         Steered {
             origin,
             concrete,
+            model,
             steering: Steering {
                 strategy: asked.or(sum.strategy),
                 require: sum.require.and(own),

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::catalog::{Catalog, Deployment, Provider};
 use crate::id::{DeploymentId, ProviderId};
+use crate::model_facts::Models;
 
 impl Catalog {
     /// This catalog with the identities of `previous`, the one that it replaces.
@@ -51,7 +52,12 @@ impl Catalog {
         previous: &Self,
         providers: &[ProviderId],
     ) -> Vec<DeploymentId> {
-        let retire = |deployment: &Deployment| Deployment { retired: true, ..deployment.clone() };
+        let retire = |deployment: &Deployment| Deployment {
+            retired: true,
+            // The numbers of models are of the catalog.
+            models: Models::default(),
+            ..deployment.clone()
+        };
         let mut table: Vec<Deployment> = previous.deployments.iter().map(retire).collect();
         let mut names = previous.deployment_names.clone();
         let mut moved = Vec::with_capacity(self.deployments.len());

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::action::{Stop, WaitReason};
+use crate::cost::Price;
 use crate::failure::FailureKind;
 use crate::rejection::Rejection;
 use crate::request::{Capability, Usage, Warning};
@@ -164,6 +165,9 @@ pub struct Verdict {
     /// The concrete model whose own state it was judged by; absent if that was the deployment's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub model: Option<String>,
+    /// What is known of the model that it would be asked for, if it takes any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub known: Option<KnownModel>,
     /// Its tier, from 0.
     pub tier: u32,
     /// Its weight.
@@ -188,6 +192,19 @@ pub struct Verdict {
     /// It was removed because the price is limited and its own is not known.
     #[serde(skip_serializing_if = "core::ops::Not::not", default)]
     pub unpriced: bool,
+}
+
+/// What is known of a model behind a deployment that takes any.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownModel {
+    /// Its name at the provider.
+    pub name: String,
+    /// Its window, in tokens.
+    pub context_tokens: Option<u64>,
+    /// The most output tokens it produces.
+    pub output_tokens: Option<u64>,
+    /// What it costs now, in pico-USD per token.
+    pub price: Option<Price>,
 }
 
 /// Chosen, admissible, or rejected.

@@ -276,6 +276,7 @@ impl Walk<'_> {
             memory,
             affinity: group.affinity,
             request: &call.request,
+            model: call.route.model,
             first_attempt: call.history.attempts == 0,
             now: self.now,
         }

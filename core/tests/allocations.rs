@@ -88,6 +88,22 @@ fn nor_does_one_with_rules_and_limits_of_its_caller() {
     }
 }
 
+/// A model is looked up by name, once, whatever is known of it.
+#[test]
+fn nor_does_one_for_a_model_behind_deployments_for_any() {
+    let mut router = router(&format!(
+        r#"{{ "providers": {{ "p": {{ "protocol": "openai" }} }},
+            "deployments": {{ "a": {{ "provider": "p", "model": "*" }}, "b": {{ "provider": "p", "model": "*" }} }},
+            "groups": {{ "p/*": {{ "strategy": "cost", "members": ["a", "b"], "require": {{ "price_per_call": 1 }} }} }},
+            "callers": {{ "keys": {{ "k": {{ "sha256": "{HASH}", "budget": {{ "usd": 100, "per": "month" }} }} }} }} }}"#,
+    ));
+    let caller = router.catalog().caller_named("k");
+    for (model, n) in ["p/gpt-4o", "p/gpt-4o-2024-11-20"].into_iter().cycle().zip(0..120) {
+        let (count, _) = allocations(&mut router, Request { caller, ..request(model) }, n);
+        assert!(n < 4 || count == 0, "{model}: {count} allocations");
+    }
+}
+
 /// What it decides and allocates does not depend on the deployments around its group. What it costs
 /// in instructions is in the benchmark.
 #[test]

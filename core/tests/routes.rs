@@ -272,7 +272,7 @@ fn allowed(catalog: &Catalog, attempt: &Attempt, request: &Request) -> Result<()
     } else if !request.tags.is_empty() || some_default {
         prop_assert!(is_default(attempt.deployment));
     }
-    let vision = deployment.supports.has(Capability::Vision);
+    let vision = deployment.facts.supports.has(Capability::Vision);
     prop_assert!(!request.needs.vision || vision != Some(false));
     let Some(prefer) = &request.prefer else { return Ok(()) };
     prop_assert!(prefer.only.is_empty() || prefer.only.contains(&deployment.name));
@@ -282,7 +282,8 @@ fn allowed(catalog: &Catalog, attempt: &Attempt, request: &Request) -> Result<()
     if let Some(most) = prefer.max_price {
         // 1,000 tokens at a price in USD per million, in nano-USD.
         prop_assert!(
-            deployment.prices.at(pointsman_core::Timestamp::from_micros(0)).unwrap().input * 1_000
+            deployment.facts.prices.at(pointsman_core::Timestamp::from_micros(0)).unwrap().input
+                * 1_000
                 / 1_000
                 <= most
         );

@@ -6,7 +6,8 @@ use std::time::Duration;
 use http::{HeaderMap, Uri};
 use opentelemetry::{Array, KeyValue, StringValue, Value};
 use pointsman_core::{
-    Attempt, Call, Capability, Deployment, FailureKind, ModelName, Needs, Timestamp, Usage,
+    Attempt, Call, Capability, Deployment, FailureKind, ModelFacts, ModelName, Needs, Timestamp,
+    Usage,
 };
 use pointsman_wire::ResponseFacts;
 
@@ -129,7 +130,7 @@ pub(crate) fn begins(
     }
     let failover = before.filter(|before| before.deployment != *deployment);
     let failover = failover.map(|before| {
-        let now = known(live, attempt).map(|to| to.supports).unwrap_or_default();
+        let now = facts(live, call, attempt).map(|to| to.supports).unwrap_or_default();
         let lost = before.has.iter().filter(|one| now.has(**one) != Some(true));
         gateway.metrics.failover(&before.group, group, before.kind);
         Failover {
@@ -182,12 +183,12 @@ pub(crate) fn failed(
         detail = failed.detail,
         "attempt failed"
     );
-    let has = known(live, attempt).map(|one| had(one, &call.request().needs)).unwrap_or_default();
+    let has = facts(live, call, attempt).map(|one| had(one, &call.request().needs));
     record.before = Some(Before {
         deployment: Arc::clone(deployment),
         group: Arc::clone(live.group_name(Some(attempt.group))),
         kind: kind.name(),
-        has,
+        has: has.unwrap_or_default(),
     });
     let result = kind.name();
     let failure = Some(kind);
@@ -348,9 +349,16 @@ fn known<'a>(live: &'a Live, attempt: &Attempt) -> Option<&'a Deployment> {
     known.then(|| live.catalog.deployment(attempt.deployment))
 }
 
-/// What a request needs that a deployment has.
-fn had(deployment: &Deployment, needs: &Needs) -> Vec<Capability> {
-    let had = |one: &Capability| needs.has(*one) && deployment.supports.has(*one) == Some(true);
+/// What is known of the model that an attempt asks for.
+fn facts<'a>(live: &'a Live, call: &Call, attempt: &Attempt) -> Option<&'a ModelFacts> {
+    let known = live.catalog.has(attempt.deployment);
+    let model = live.catalog.upstream_model(attempt.deployment, call);
+    known.then(|| live.catalog.facts_of(attempt.deployment, model))
+}
+
+/// What a request needs that a model has.
+fn had(facts: &ModelFacts, needs: &Needs) -> Vec<Capability> {
+    let had = |one: &Capability| needs.has(*one) && facts.supports.has(*one) == Some(true);
     Capability::ALL.into_iter().filter(had).collect()
 }
 

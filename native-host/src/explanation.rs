@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 
 use pointsman_core::{
-    Decision, DecisionResult, LimitReading, Rejection, ResolvedBy, Timestamp, Trace, TraceEntry,
-    Verdict, VerdictKind,
+    Decision, DecisionResult, KnownModel, LimitReading, Rejection, ResolvedBy, Timestamp, Trace,
+    TraceEntry, Verdict, VerdictKind,
 };
+
+use crate::known::usd;
 
 /// The record, one line per thing that happened.
 pub(crate) fn text(trace: &Trace) -> String {
@@ -136,6 +138,9 @@ fn candidate_line(candidate: &Verdict, width: usize, at: Timestamp) -> String {
     if let Some(model) = &candidate.model {
         let _ = write!(text, "  (of its model {model})");
     }
+    if let Some(known) = &candidate.known {
+        text.push_str(&known_words(known));
+    }
     if let Some(score) = candidate.score {
         // Writing to a string does not fail.
         let _ = write!(text, "  score {score}");
@@ -149,6 +154,18 @@ fn candidate_line(candidate: &Verdict, width: usize, at: Timestamp) -> String {
         let _ = write!(text, "  (unknown: {})", names.join(", "));
     }
     text
+}
+
+/// What is known of a model behind `model: "*"`; prices in USD per million tokens.
+fn known_words(known: &KnownModel) -> String {
+    let KnownModel { name, context_tokens, output_tokens, price } = known;
+    let size = |what: &str, tokens: &Option<u64>| tokens.map(|tokens| format!("{what} {tokens}"));
+    let price = price.map_or("no price is known".to_owned(), |price| {
+        format!("price {} / {}", usd(price.input), usd(price.output))
+    });
+    let sizes = [size("context_tokens", context_tokens), size("output_tokens", output_tokens)];
+    let words: Vec<String> = sizes.into_iter().flatten().chain([price]).collect();
+    format!("  ({name}: {})", words.join(", "))
 }
 
 fn limit_line(reading: &LimitReading) -> String {

@@ -31,6 +31,7 @@ mod intake;
 mod journal;
 mod keys;
 mod knobs;
+mod known;
 mod line;
 mod live;
 mod metrics;

@@ -187,8 +187,9 @@ async fn ask(
     let now = gateway.clock.now();
     let stamp = Stamp { nonce: gateway.nonce(), created: now.as_micros() / 1_000_000 };
     let overlay = live.overlay(attempt.group, attempt.deployment);
-    let max_output = deployment.supports.output_tokens;
-    let web_search = deployment.supports.web_search == Some(true);
+    let supports = &live.catalog.facts_of(attempt.deployment, model).supports;
+    let max_output = supports.output_tokens;
+    let web_search = supports.web_search == Some(true);
     let vocabulary = deployment.vocabulary;
     let target = Target { overlay, max_output, web_search, vocabulary, ..line.target(model) };
     let prepared = question.asked.prepare(&question.bytes, &target, stamp, now);

@@ -103,10 +103,12 @@ impl Engine {
         let member = (catalog.group(group).name.clone(), deployment_name.clone());
         let own = self.member_overlays.get(&member);
         let overlay = own.or_else(|| self.overlays.get(deployment_name));
+        let model = self.router.upstream_model(deployment, call);
+        let supports = &catalog.facts_of(deployment, model).supports;
         make(&Target {
             overlay,
-            max_output: catalog.deployment(deployment).supports.output_tokens,
-            web_search: catalog.deployment(deployment).supports.web_search == Some(true),
+            max_output: supports.output_tokens,
+            web_search: supports.web_search == Some(true),
             base_url,
             api_key: api_key.map(|key| key.expose()),
             credentials: provider.and_then(|provider| provider.credentials.as_ref()),
@@ -114,7 +116,7 @@ impl Engine {
             headers: &headers,
             query: &query,
             api_version: provider.and_then(|provider| provider.api_version.as_deref()),
-            model: self.router.upstream_model(deployment, call),
+            model,
             ..Target::new(provider.map_or(Protocol::Openai, |provider| provider.protocol))
         })
     }

@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::common::Reference;
-use super::deployment::DeploymentConfig;
+use super::deployment::{ANY, DeploymentConfig};
 use super::document::{Config, Tokens};
+use super::facts::Facts;
 use super::fault::{Faults, shown};
 use super::group::GroupConfig;
-use super::known::{Known, Table, names_openais};
+use super::known::{Known, Table};
 use super::names::Names;
 use super::policy::{Affinity, PolicyConfig};
 use super::provider::{MissingKey, ProviderConfig, SCRIPTED_PROVIDER};
@@ -22,9 +23,9 @@ use crate::catalog::{
 };
 use crate::direct::DirectNames;
 use crate::id::{GroupId, ProviderId};
-use crate::prices::Prices;
+use crate::model_facts::ModelNames;
 use crate::rates::Rates;
-use crate::vocabulary::{Vocabularies, Vocabulary};
+use crate::vocabulary::Vocabularies;
 
 /// How long an answer is kept for a repeated idempotency key, unless the policy says.
 const IDEMPOTENCY_WINDOW: Duration = Duration::from_secs(600);
@@ -53,12 +54,13 @@ pub(crate) fn build(
         name: provider.name.clone(),
         rates: Rates::new(&provider.limits),
     });
-    let known: Vec<Known> =
-        config.deployments.iter().map(|own| builder.known(own, known)).collect();
-    let deployments = config.deployments.iter().zip(&known);
-    let deployments = deployments.map(|(own, known)| builder.deployment(own, known));
+    let facts: Vec<Facts> =
+        config.deployments.iter().map(|own| builder.facts(own, known)).collect();
+    let models = ModelNames::of(facts.iter().flat_map(|own| own.models.keys()).map(String::as_str));
+    let deployments = config.deployments.iter().zip(&facts);
+    let deployments = deployments.map(|(own, facts)| builder.deployment(own, facts, &models));
     let deployments: Vec<Deployment> = deployments.collect();
-    let known = known.into_iter().filter(|known| !known.is_empty()).collect();
+    let known = facts.into_iter().flat_map(|facts| facts.given).collect();
     let groups = builder.groups();
     let mut catalog = Catalog {
         document: Arc::default(),
@@ -79,6 +81,7 @@ pub(crate) fn build(
         owners: super::owners::owners(config, &builder.names),
         direct: DirectNames::default(),
         rules: rules::rules(config, &builder.names, faults),
+        models,
         retry_budget: config.policy.retry_budget(),
         idempotency_window: config.policy.idempotency_window.unwrap_or(IDEMPOTENCY_WINDOW),
     };
@@ -94,47 +97,42 @@ impl Builder<'_> {
         self.names.group(reference, self.faults)
     }
 
-    /// What the table says of a deployment that says it not itself.
-    fn known(&self, config: &DeploymentConfig, table: &Table) -> Known {
+    /// What is known of the models behind a deployment.
+    fn facts(&self, config: &DeploymentConfig, table: &Table) -> Facts {
         let id = self.names.providers.get(config.provider.as_ref().map_or("", |name| &*name.name));
         let provider = id.and_then(|id| self.config.providers.get(id.index()));
-        let provider = provider.filter(|_| self.config.known_models);
-        let (supports, price) =
-            provider.and_then(|provider| table.find(provider, &config.model)).unwrap_or_default();
-        Known {
-            path: config.place.path(),
-            deployment: config.name.clone(),
-            supports: supports.without(&config.supports),
-            price: price.filter(|_| config.prices.is_empty()),
-            vocabulary: provider
-                .filter(|one| self.counts() && config.vocabulary.is_none() && names_openais(one))
-                .and_then(|_| Vocabulary::of_model(&config.model)),
-        }
+        Facts::of(config, provider.filter(|_| self.config.known_models), table, self.counts())
     }
 
-    fn deployment(&self, config: &DeploymentConfig, known: &Known) -> Deployment {
+    fn deployment(
+        &self,
+        config: &DeploymentConfig,
+        facts: &Facts,
+        names: &ModelNames,
+    ) -> Deployment {
         let id = self.provider_of(config);
         let provider = id.and_then(|id| self.config.providers.get(id.index()));
         let counting = config.counting.unwrap_or_default();
+        let vocabulary = facts.given.iter().find_map(|known| known.vocabulary);
         Deployment {
             name: config.name.clone(),
             provider: id.unwrap_or(ProviderId(0)),
             model: match config.model.as_str() {
-                "*" => ModelName::FromRequest,
+                ANY => ModelName::FromRequest,
                 model => ModelName::Fixed(model.to_owned()),
             },
             tags: config.tags.clone(),
             region: config.region.clone().or_else(|| provider?.region.clone()),
             rates: counting.shape(&config.limits),
             counting,
-            supports: config.supports.or(&known.supports),
-            prices: prices(config, known),
-            vocabulary: config.vocabulary.filter(|_| self.counts()).or(known.vocabulary),
+            facts: facts.own.clone(),
+            models: names.numbered(&facts.models),
+            vocabulary: config.vocabulary.filter(|_| self.counts()).or(vocabulary),
             lost: config.params.lost(),
             blocked: provider.filter(|_| !self.scripted).and_then(blocked),
             retired: false,
             policy: PolicyOverride {
-                probe_every: self.probe_every(config, known),
+                probe_every: self.probe_every(config, facts),
                 ..config.policy.overrides(&self.config.policy, self.faults)
             },
         }
@@ -146,8 +144,9 @@ impl Builder<'_> {
     }
 
     /// Its own setting, else, if a probe costs nothing, the one for all.
-    fn probe_every(&self, config: &DeploymentConfig, known: &Known) -> Option<Duration> {
-        let free = prices(config, known).is_empty();
+    fn probe_every(&self, config: &DeploymentConfig, facts: &Facts) -> Option<Duration> {
+        let mut all = facts.models.values().chain([&facts.own]);
+        let free = all.all(|one| one.prices.is_empty());
         let for_all = self.config.policy.probe_every.filter(|_| free);
         config.policy.probe_every.or(for_all)
     }
@@ -290,12 +289,4 @@ fn blocked(provider: &ProviderConfig) -> Option<String> {
         SecretRef::Env(name) => format!("no {key}: set {}", shown(name)),
         SecretRef::File(path) => format!("no {key}: `{}` cannot be read or is empty", shown(path)),
     })
-}
-
-/// What a deployment says it costs, else what the table knows.
-fn prices(config: &DeploymentConfig, known: &Known) -> Prices {
-    match known.price {
-        Some(price) if config.prices.is_empty() => price.into(),
-        _ => config.prices.clone(),
-    }
 }

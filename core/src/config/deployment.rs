@@ -9,6 +9,7 @@ use super::reader::{Fields, Value};
 use crate::catalog::{Limits, Supports};
 use crate::cost::Price;
 use crate::counting::Counting;
+use crate::model_facts::ModelFacts;
 use crate::node::Node;
 use crate::prices::Prices;
 use crate::time::Timestamp;
@@ -39,6 +40,9 @@ pub struct DeploymentConfig {
     pub params: Params,
     /// What it can do.
     pub supports: Supports,
+    /// What it says of single models, if it takes any; what it says of itself holds for all others,
+    /// and where it says nothing here.
+    pub models: Vec<(String, ModelFacts)>,
     /// Policy keys of its own.
     pub policy: PolicyConfig,
     pub(crate) place: Place,
@@ -57,6 +61,8 @@ impl DeploymentConfig {
         } else {
             (map.need("provider", Reference::read), map.need("model", Value::text))
         };
+        let whose = model.as_deref().or(scripted.then_some(name));
+        let models = map.get("models").map(|all| models(&all, whose)).unwrap_or_default();
         Self {
             name: name.to_owned(),
             provider,
@@ -69,10 +75,31 @@ impl DeploymentConfig {
             vocabulary: map.read("vocabulary", |word| word.choice("vocabulary", &VOCABULARIES)),
             params: map.get("params").map(|params| Params::read(&params)).unwrap_or_default(),
             supports: map.get("supports").map(|can| Supports::read(&can)).unwrap_or_default(),
+            models,
             policy: PolicyConfig::read_fields(map, Scope::Deployment),
             place: map.place().clone(),
         }
     }
+}
+
+/// Reads what is said of single models behind `model: "*"`.
+fn models(value: &Value<'_>, model: Option<&str>) -> Vec<(String, ModelFacts)> {
+    if model.is_some_and(|model| model != ANY) {
+        value
+            .fault("single models are only behind `model: \"*\"`: say it of the deployment itself");
+    }
+    if !value.at_most(MOST_MODELS) {
+        return Vec::new();
+    }
+    value.named(|name, one| {
+        if name == ANY {
+            one.fault("is no model: what holds for all is said of the deployment itself");
+        }
+        one.fields(|map| ModelFacts {
+            supports: map.get("supports").map(|can| Supports::read(&can)).unwrap_or_default(),
+            prices: map.get("price").map(|price| Prices::read(&price)).unwrap_or_default(),
+        })
+    })
 }
 
 impl Prices {
@@ -136,3 +163,7 @@ const VOCABULARIES: [(&str, Vocabulary); 2] =
     [("cl100k", Vocabulary::Cl100k), ("o200k", Vocabulary::O200k)];
 
 const MOST_TAGS: usize = 64;
+/// Models of which one deployment says something.
+const MOST_MODELS: usize = 1_000;
+/// The model of a deployment that takes it from the request.
+pub(super) const ANY: &str = "*";

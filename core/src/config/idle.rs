@@ -8,7 +8,7 @@ use super::parameter::Parameter;
 use super::params::Params;
 use super::policy::RetryConfig;
 use super::warnings::ConfigWarning;
-use crate::catalog::{Catalog, Group, Limits, Strategy};
+use crate::catalog::{Catalog, Group, Limits};
 use crate::counting::Counting;
 
 /// The warnings about keys and sections that cannot act where they stand.
@@ -22,7 +22,7 @@ pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning>
     about_vocabularies(config, catalog, &mut warn);
     about_callers(config, catalog, &mut warn);
     for (config, group) in config.groups.iter().zip(&catalog.groups) {
-        about_group(config, group, catalog, &mut warn);
+        about_group(config, group, &mut warn);
     }
     let most = catalog.groups.iter().map(|group| group.policy.retry.max_attempts).max();
     about_retries(&config.policy.retry, most, "policy", &mut warn);
@@ -134,44 +134,11 @@ fn about_callers(config: &Config, catalog: &Catalog, warn: Warn<'_>) {
                 warn(group.place.path().to_owned(), NO_EFFECT, "its key may not use this group");
             }
         }
-        let unpriced = unpriced_under_a_budget(catalog, name);
-        if !unpriced.is_empty() {
-            let message = format!(
-                "a budget binds it and these have no price, so nothing of it is sent to them: {}",
-                unpriced.join(", ")
-            );
-            warn(format!("callers.keys.{}", shown(name)), "unpriced", &message);
-        }
     }
 }
 
-/// The members without a price of the groups that a key may use, if a budget binds it that does not
-/// allow them.
-fn unpriced_under_a_budget<'c>(catalog: &'c Catalog, key: &str) -> Vec<&'c str> {
-    let caller = catalog.caller_named(key);
-    let chain =
-        catalog.owners.chain(caller).into_iter().flat_map(|chain| chain.iter().collect::<Vec<_>>());
-    let mut budgets = chain.filter_map(|id| catalog.owners.get(id)?.budget);
-    if !budgets.any(|budget| !budget.unpriced) {
-        return Vec::new();
-    }
-    let members = catalog.permitted_groups(caller).flat_map(|id| &catalog.group(id).members);
-    let own = members.map(|member| catalog.deployment(member.deployment));
-    let mut names: Vec<&str> =
-        own.filter(|own| own.prices.is_empty()).map(|own| own.name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
-}
-
-fn about_group(config: &GroupConfig, group: &Group, catalog: &Catalog, warn: Warn<'_>) {
+fn about_group(config: &GroupConfig, group: &Group, warn: Warn<'_>) {
     let path = config.place.path();
-    let priced =
-        |member: &crate::catalog::Member| !catalog.deployment(member.deployment).prices.is_empty();
-    let by_price = matches!(group.strategy, Strategy::Cost { .. } | Strategy::Score { .. });
-    if by_price && !group.members.iter().any(priced) {
-        warn(format!("{path}.strategy"), "unpriced", "it goes by the price, and no member has one");
-    }
     let wait = &config.policy.wait;
     if wait.queue.is_some() && group.policy.wait.max.is_zero() {
         warn(format!("{path}.wait.queue"), NO_EFFECT, "`wait.max` is zero: nobody waits");

@@ -12,18 +12,21 @@ use super::provider::{Protocol, ProviderConfig};
 use super::units::{count, pico_usd_per_token};
 use crate::catalog::Supports;
 use crate::cost::Price;
+use crate::model_facts::undated;
 use crate::node::Node;
 use crate::vocabulary::Vocabulary;
 
 const TABLE: &str = include_str!("known.txt");
 
-/// What the table gave to a deployment.
+/// What the table gave to a deployment, or to one model behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
-    /// The deployment's place in the document.
+    /// The deployment's place in the document, or that of its `models`.
     pub path: String,
     /// Its name.
     pub deployment: String,
+    /// Which of the models behind a deployment that takes any.
+    pub model: Option<String>,
     /// What it can do: what the configuration says itself is not here.
     pub supports: Supports,
     /// What it costs, if the configuration does not say.
@@ -39,8 +42,16 @@ impl Known {
         title.rsplit(' ').next().unwrap_or_default().trim_end_matches('.')
     }
 
-    /// Writes it as a configuration would.
-    fn write_into(&self, entry: &mut Vec<(String, Node)>) {
+    /// Writes it into a deployment as a configuration would.
+    fn write_into(&self, deployment: &mut Vec<(String, Node)>) {
+        let Some(model) = &self.model else { return self.write_facts(deployment) };
+        let Some(models) = map_under(deployment, "models") else { return };
+        if let Some(entry) = map_under(models, model) {
+            self.write_facts(entry);
+        }
+    }
+
+    fn write_facts(&self, entry: &mut Vec<(String, Node)>) {
         let Supports { tools, vision, audio, json_schema, web_search, .. } = self.supports;
         let can = [
             ("tools", tools),
@@ -58,9 +69,10 @@ impl Known {
             sizes.into_iter().filter_map(|(key, size)| Some((key, Node::Int(size?.into()))));
         let supports: Vec<_> =
             can.chain(sizes).map(|(key, value)| (key.to_owned(), value)).collect();
-        match entry.iter_mut().find(|(key, _)| key == "supports") {
-            Some((_, Node::Map(said))) => said.extend(supports),
-            _ => entry.push(("supports".into(), Node::Map(supports))),
+        if !supports.is_empty()
+            && let Some(said) = map_under(entry, "supports")
+        {
+            said.extend(supports);
         }
         if let Some(Price { input, cached_input, cache_write, output }) = self.price {
             let all = [
@@ -90,12 +102,27 @@ pub(crate) fn written_out(document: &Node, given: &[Known]) -> Node {
     let mut sections = sections.clone();
     sections.retain(|(name, _)| name != "known_models");
     sections.push(("known_models".into(), Node::Bool(false)));
-    for known in given {
-        if let Some(entry) = entry_of(&mut sections, &known.deployment) {
-            known.write_into(entry);
+    for of_one in given.chunk_by(|one, next| one.deployment == next.deployment) {
+        let deployment = of_one.first().map_or("", |known| &known.deployment);
+        if let Some(entry) = entry_of(&mut sections, deployment) {
+            of_one.iter().for_each(|known| known.write_into(entry));
         }
     }
     Node::Map(sections)
+}
+
+/// The map under a key, which begins empty if there is none. `None` if something else stands there.
+fn map_under<'n>(
+    entry: &'n mut Vec<(String, Node)>,
+    key: &str,
+) -> Option<&'n mut Vec<(String, Node)>> {
+    if !entry.iter().any(|(name, _)| name == key) {
+        entry.push((key.to_owned(), Node::Map(Vec::new())));
+    }
+    match entry.iter_mut().find(|(name, _)| name == key) {
+        Some((_, Node::Map(map))) => Some(map),
+        _ => None,
+    }
 }
 
 /// Where a deployment is defined: in its section, or in the place of a member.
@@ -153,12 +180,17 @@ impl Table {
         provider: &ProviderConfig,
         model: &str,
     ) -> Option<(Supports, Option<Price>)> {
-        let azure = provider.protocol == Protocol::Azure;
-        let host = if azure { OPENAI } else { host(provider)? };
-        let names = [model, undated(model)];
-        let line = names.into_iter().find_map(|name| self.0.get(&(host, name)))?;
+        let host = maker(provider)?;
+        let names = [Some(model), undated(model)];
+        let line = names.into_iter().flatten().find_map(|name| self.0.get(&(host, name)))?;
         let (supports, price) = facts(line)?;
-        Some((supports, price.filter(|_| !azure)))
+        Some((supports, price.filter(|_| provider.protocol != Protocol::Azure)))
+    }
+
+    /// The names of a provider's models.
+    pub(crate) fn models(&self, provider: &ProviderConfig) -> Vec<&'static str> {
+        let Some(maker) = maker(provider) else { return Vec::new() };
+        self.0.keys().filter(|(host, _)| *host == maker).map(|(_, name)| *name).collect()
     }
 }
 
@@ -168,6 +200,11 @@ pub(super) fn names_openais(provider: &ProviderConfig) -> bool {
 }
 
 const OPENAI: &str = "api.openai.com";
+
+/// The host of whoever has made a provider's models.
+fn maker(provider: &ProviderConfig) -> Option<&str> {
+    if provider.protocol == Protocol::Azure { Some(OPENAI) } else { host(provider) }
+}
 
 /// Where a provider is.
 fn host(provider: &ProviderConfig) -> Option<&str> {
@@ -180,24 +217,6 @@ fn host(provider: &ProviderConfig) -> Option<&str> {
         };
     };
     base_url.strip_prefix("https://")?.split('/').next()
-}
-
-/// A name without the date behind it: `-20250929` or `-2024-11-20`.
-fn undated(model: &str) -> &str {
-    for form in ["-dddddddd", "-dddd-dd-dd"] {
-        let at = model.len().saturating_sub(form.len());
-        let fits = |(byte, form): (u8, u8)| match form {
-            b'd' => byte.is_ascii_digit(),
-            other => byte == other,
-        };
-        if let Some((name, date)) = model.split_at_checked(at)
-            && date.len() == form.len()
-            && date.bytes().zip(form.bytes()).all(fits)
-        {
-            return name;
-        }
-    }
-    model
 }
 
 /// A price in pico-USD per token, as a configuration says it.
@@ -299,8 +318,5 @@ mod tests {
         assert_eq!(find("gpt-4o-next"), None);
         let anthropic = provider(Protocol::Anthropic, None);
         assert!(table.find(&anthropic, "claude-sonnet-4-5-20250929").is_some());
-        for (name, undated_name) in [("a-2024", "a-2024"), ("ä-20240101", "ä"), ("", "")] {
-            assert_eq!(undated(name), undated_name);
-        }
     }
 }

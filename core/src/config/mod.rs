@@ -29,6 +29,7 @@ mod deployment;
 mod document;
 mod duties;
 mod egress;
+mod facts;
 mod fault;
 mod group;
 mod header;
@@ -53,6 +54,7 @@ mod storage;
 mod suggest;
 mod telemetry;
 pub(crate) mod units;
+mod unpriced;
 mod warnings;
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::fault::shown;
 use super::group::{GroupConfig, override_strategy};
 use super::idle;
 use super::provider::{Protocol, ProviderConfig};
+use super::unpriced;
 use crate::catalog::{Catalog, Group, Strategy};
 use crate::id::ProviderId;
 use crate::route_rules::Rule;
@@ -66,10 +67,10 @@ pub(crate) fn warnings(config: &Config, catalog: &Catalog) -> Vec<ConfigWarning>
     }
     for (config, group) in config.groups.iter().zip(&catalog.groups) {
         about_group(config, group, &mut all);
-        about_prices(config, group, catalog, &mut all);
     }
     about_routes(config, catalog, &mut all);
     about_callers(config, &mut all);
+    all.extend(unpriced::warnings(config, catalog));
     all.extend(idle::warnings(config, catalog));
     all
 }
@@ -87,25 +88,6 @@ fn without_keys(provider: &ProviderConfig) -> Option<ConfigWarning> {
             provider.name
         ),
     })
-}
-
-fn about_prices(
-    config: &GroupConfig,
-    group: &Group,
-    catalog: &Catalog,
-    all: &mut Vec<ConfigWarning>,
-) {
-    let members = group.members.iter().map(|member| catalog.deployment(member.deployment));
-    let unpriced = members.filter(|own| own.prices.is_empty()).map(|own| own.name.as_str());
-    let unpriced: Vec<&str> = unpriced.collect();
-    if group.require.price_per_call.is_some() && !unpriced.is_empty() {
-        let message = format!(
-            "the price is limited and these have none, so nothing is sent to them: {}",
-            unpriced.join(", ")
-        );
-        let path = config.place.path();
-        all.push(ConfigWarning { path, name: "unpriced", message });
-    }
 }
 
 fn about_routes(config: &Config, catalog: &Catalog, all: &mut Vec<ConfigWarning>) {

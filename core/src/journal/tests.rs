@@ -233,15 +233,22 @@ fn what_the_table_of_models_says_is_written_out() {
       "deployments": {
         "d": { "provider": "p", "model": "gpt-4o", "supports": { "tools": false } },
         "e": { "provider": "p", "model": "gpt-4o", "price": { "input": 1, "output": 2 } },
-        "f": { "provider": "p", "model": "nobody-knows" } },
-      "groups": { "g": { "members": ["d", "e", "f", { "id": "h", "provider": "p", "model": "gpt-4o" }] } } }"#;
+        "f": { "provider": "p", "model": "nobody-knows" },
+        "w": { "provider": "p", "model": "*", "supports": { "tools": false },
+               "models": { "gpt-4o": { "price": { "input": 1, "output": 2 } }, "mine": {} } },
+        "x": { "provider": "p", "model": "*", "price": { "input": 1, "output": 2 } } },
+      "groups": { "g": { "members": ["d", "e", "f", "w", "x", { "id": "h", "provider": "p", "model": "gpt-4o" }] } } }"#;
     let document = serde_json::from_str(json).unwrap();
     let loaded = Config::load_scenario(&document).unwrap();
-    assert_eq!(loaded.known.len(), 3);
+    let of_any = |one: &&crate::Known| one.model.is_some();
+    assert_eq!(loaded.known.iter().filter(|one| !of_any(one)).count(), 3);
+    let models = loaded.known.iter().filter(of_any).count();
+    assert!(models > 60, "{models}, of two deployments");
     let catalog = loaded.catalog;
     let price = |name: &str| {
         catalog
             .deployment(catalog.deployment_named(name).unwrap())
+            .facts
             .prices
             .at(Timestamp::from_micros(0))
     };
@@ -249,7 +256,7 @@ fn what_the_table_of_models_says_is_written_out() {
     assert_eq!(document::load(&catalog.document).unwrap(), catalog);
     let text = String::from_utf8_lossy(&catalog.document);
     assert_eq!(text.matches("known_models").count(), 1);
-    assert_eq!(text.matches("context_tokens").count(), 3, "no table is needed to read it");
+    assert_eq!(text.matches("context_tokens").count(), 3 + models, "no table is needed to read it");
 }
 
 fn through<T: Serialize + for<'d> Deserialize<'d>>(value: &T) -> T {

@@ -52,7 +52,7 @@ pub(super) fn mark(
 /// What this request is expected to cost at a member, in nano-USD; `None` without a price.
 pub(super) fn nano_usd(one: &Survivor, scene: &Scene<'_>, output: f64) -> Option<f64> {
     let deployment = scene.catalog.deployment(one.member.deployment);
-    let price = deployment.prices.at(scene.now)?;
+    let price = deployment.facts_of(scene.model).prices.at(scene.now)?;
     let input = scene.request.input_in(deployment.vocabulary);
     let cached_input = scene.observed(one).cached_of(input);
     let usage = Usage { input, cached_input, output: output as u64, ..Usage::default() };

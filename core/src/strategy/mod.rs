@@ -28,6 +28,7 @@ use crate::catalog::{Catalog, Member};
 use crate::chance::Chance;
 use crate::config::Affinity;
 use crate::fleet::Fleet;
+use crate::model_facts::{Asked, ModelNo};
 use crate::observe::{Estimate, Observed};
 use crate::request::Request;
 use crate::state::{StateId, Target};
@@ -85,12 +86,19 @@ pub(crate) struct Scene<'a> {
     pub(crate) memory: &'a Memory,
     pub(crate) affinity: Affinity,
     pub(crate) request: &'a Request,
+    /// The model that members that take any are asked for, if anything is known of it.
+    pub(crate) model: Option<ModelNo>,
     /// The call has tried nobody.
     pub(crate) first_attempt: bool,
     pub(crate) now: Timestamp,
 }
 
 impl Scene<'_> {
+    /// What the call asks of a survivor.
+    const fn asked(&self) -> Asked<'_> {
+        Asked { request: self.request, model: self.model }
+    }
+
     /// What was measured of a survivor.
     fn observed(&self, one: &Survivor) -> &Observed {
         self.fleet.observed(one.state)

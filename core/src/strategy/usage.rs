@@ -16,6 +16,6 @@ pub(super) fn mark(survivors: &[Survivor], scene: &Scene<'_>, work: &mut Workspa
 /// How full the fullest limit would be with this request, from 0 to 1.
 pub(super) fn fullness(one: &Survivor, scene: &Scene<'_>) -> f64 {
     let id = one.member.deployment;
-    let amounts = scene.fleet.amounts(scene.catalog, one.target(), scene.request);
+    let amounts = scene.fleet.amounts(scene.catalog, one.target(), scene.asked());
     scene.fleet.fullness(scene.catalog, id, &amounts, scene.now)
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::query::{flag, only, parameter};
 use super::{Answer, nowhere};
 use crate::gateway::Gateway;
+use crate::known;
 use crate::metrics::gate_name;
 use crate::reload::Origin;
 use crate::rfc3339;
@@ -98,15 +99,18 @@ fn deployment(
         "answer_p95_ms": milliseconds(standing.answer_p95),
         "limits": standing.limits.iter().map(limit).collect::<Vec<_>>(),
     });
+    for (name, value) in known::facts(&one.facts, now) {
+        shown[name] = value;
+    }
     if !standing.models.is_empty() {
-        shown["models"] = standing.models.iter().map(model).collect();
+        shown["models"] = standing.models.iter().map(|one| model(one, now)).collect();
     }
     shown
 }
 
 /// One model of a deployment that takes any.
-fn model(one: &ModelStanding) -> Value {
-    json!({
+fn model(one: &ModelStanding, now: Timestamp) -> Value {
+    let mut shown = json!({
         "name": one.model,
         "gate": gate_name(&one.gate),
         "until": until(one.gate),
@@ -115,7 +119,11 @@ fn model(one: &ModelStanding) -> Value {
         "in_flight": one.in_flight,
         "first_token_p95_ms": milliseconds(one.first_token_p95),
         "answer_p95_ms": milliseconds(one.answer_p95),
-    })
+    });
+    for (name, value) in known::facts(&one.facts, now) {
+        shown[name] = value;
+    }
+    shown
 }
 
 fn until(gate: Gate) -> Option<String> {

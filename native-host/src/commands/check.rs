@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{failed, serve};
 use crate::cli::CheckArgs;
 use crate::document::Source;
+use crate::known::{self, usd};
 use crate::live::Means;
 
 /// Prints every fault, or, of a config without one, what is still worth knowing.
@@ -44,9 +45,7 @@ fn print_notes(loaded: &Loaded, name: &str) {
     for warning in &loaded.warnings {
         println!("warning: {}: {} ({})", warning.path, warning.message, warning.name);
     }
-    for known in &loaded.known {
-        println!("known: {}: {} (table of {})", known.path, known_words(known), Known::as_of());
-    }
+    print_known(&loaded.known);
     let not_built: Vec<_> = serve::not_built(loaded).collect();
     for note in &not_built {
         let serve = if note.restricts { "; `serve` refuses to start with it" } else { "" };
@@ -60,6 +59,27 @@ fn print_notes(loaded: &Loaded, name: &str) {
         loaded.warnings.len(),
         not_built.len()
     );
+}
+
+/// One line for each deployment, however many models it serves.
+fn print_known(known: &[Known]) {
+    for of_one in known.chunk_by(|one, next| one.deployment == next.deployment) {
+        let (models, own): (Vec<_>, Vec<_>) = of_one.iter().partition(|one| one.model.is_some());
+        for known in own {
+            println!("known: {}: {} (table of {})", known.path, known_words(known), Known::as_of());
+        }
+        let priced = models.iter().filter(|one| one.price.is_some()).count();
+        if let [first, ..] = models.as_slice() {
+            println!(
+                "known: {}: {} models, {priced} with a price, such as {}: {} (table of {})",
+                first.path,
+                models.len(),
+                first.model.as_deref().unwrap_or_default(),
+                known_words(first),
+                Known::as_of()
+            );
+        }
+    }
 }
 
 /// What the table of models has filled in, as the configuration would say it.
@@ -79,26 +99,17 @@ fn abilities(known: &Known) -> impl Iterator<Item = Capability> {
     Capability::ALL.into_iter().filter(move |one| supports.has(*one) == Some(true))
 }
 
-/// A price in pico-USD per token as USD per million tokens.
-fn usd(pico: u64) -> f64 {
-    pico as f64 / 1e6
-}
-
 fn known_json(known: &Known) -> Value {
-    let Known { path, supports, price, vocabulary, .. } = known;
+    let Known { path, model, supports, price, vocabulary, .. } = known;
     json!({
         "path": path,
+        "model": model,
         "as_of": Known::as_of(),
         "supports": abilities(known).map(Capability::name).collect::<Vec<_>>(),
         "context_tokens": supports.context_tokens,
         "output_tokens": supports.output_tokens,
         "vocabulary": vocabulary.map(Vocabulary::name),
-        "price": price.map(|price| json!({
-            "input": usd(price.input),
-            "cached_input": usd(price.cached_input),
-            "cache_write": usd(price.cache_write),
-            "output": usd(price.output),
-        })),
+        "price": price.as_ref().map(known::price),
     })
 }
 

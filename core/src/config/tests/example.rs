@@ -31,10 +31,10 @@ fn the_example_loads_whole() {
     let main = catalog.deployment(catalog.deployment_named("gpt4o-main").unwrap());
     assert_eq!(main.rates.rate(Dimension::Total).unwrap().per_minute, 300_000);
     assert_eq!(
-        main.prices.at(crate::time::Timestamp::from_micros(0)).unwrap().cached_input,
+        main.facts.prices.at(crate::time::Timestamp::from_micros(0)).unwrap().cached_input,
         1_250_000
     );
-    assert_eq!(main.supports.output_tokens, Some(16_384));
+    assert_eq!(main.facts.supports.output_tokens, Some(16_384));
     assert_eq!(main.blocked, None);
     let eu = catalog.deployment(catalog.deployment_named("gpt4o-eu").unwrap());
     assert_eq!(eu.region.as_deref(), Some("eu"));

@@ -26,6 +26,28 @@ fn five_faults_are_five() {
 }
 
 #[test]
+fn single_models_are_only_behind_a_deployment_for_any() {
+    let faults = load(
+        "version: 1
+providers: { p: { protocol: openai } }
+deployments:
+  fixed: { provider: p, model: m, models: { n: {} } }
+  any: { provider: p, model: '*', models: { '*': {}, m: { price: { input: 1 }, window: 5 }, n: 3 } }
+groups: { g: { members: [fixed, any] } }",
+    );
+    assert_eq!(
+        faults.unwrap_err(),
+        [
+            "deployments.fixed.models: single models are only behind `model: \"*\"`: say it of the deployment itself",
+            "deployments.any.models.*: is no model: what holds for all is said of the deployment itself",
+            "deployments.any.models.m.price.output: is missing",
+            "deployments.any.models.m.window: unknown key `window`; known here: supports, price",
+            "deployments.any.models.n: expected a map, found a whole number",
+        ]
+    );
+}
+
+#[test]
 fn references_to_nothing_are_found_wherever_they_stand() {
     let faults = load_more(
         "groups: { g: { members: [a, x], fallbacks: [g, h, h, hh], context_fallbacks: [no] }, h: { members: [b, b] } }

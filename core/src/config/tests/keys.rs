@@ -20,7 +20,7 @@ server: { admin_token: {}, timeouts: {}, tls: {}, admin_tls: {} }
 egress: { proxy: {} }
 providers: { N: { proxy: {}, api_key: {}, credentials: {}, limits: {}, mock: {} } }
 deployments:
-  N: { limits: {}, counting: {}, price: {}, params: {}, supports: {}, timeouts: {}, retry: {}, breaker: {}, throttle: {}, probe: {} }
+  N: { limits: {}, counting: {}, price: {}, params: {}, supports: {}, models: { N: { price: {}, supports: {} } }, timeouts: {}, retry: {}, breaker: {}, throttle: {}, probe: {} }
 groups:
   N:
     members: [ { params: {} } ]
@@ -247,7 +247,9 @@ fn key_of(config: &Node, steps: &[Step]) -> String {
 fn names_are_free(words: &[&str]) -> bool {
     matches!(
         words,
-        ["providers" | "deployments" | "groups"] | ["callers", "organisations" | "teams" | "keys"]
+        ["providers" | "deployments" | "groups"]
+            | ["deployments", "N", "models"]
+            | ["callers", "organisations" | "teams" | "keys"]
     )
 }
 

@@ -105,6 +105,22 @@ const SCRIPTED: &[(&str, &str, &str)] = &[
     ),
     ("groups: { g: { strategy: cost, members: [ { id: a } ] } }", "unpriced", "groups.g.strategy"),
     (
+        "groups: { g: { strategy: cost, members: [ { id: a, model: '*' } ] } }",
+        "unpriced",
+        "groups.g.strategy",
+    ),
+    // Some models behind it have a price, and others none.
+    (
+        "groups: { g: { members: [ { id: a, model: '*', models: { m: { price: { input: 1, output: 1 } } } } ], require: { price_per_call: 1 } } }",
+        "unpriced",
+        "groups.g",
+    ),
+    (
+        "callers: { keys: { k: { sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae, budget: { usd: 1, per: day } } } }, providers: { p: { protocol: openai, api_key: { env: K } } }, groups: { g: { members: [ { id: a, provider: p, model: '*' } ] } }",
+        "unpriced",
+        "callers.keys.k",
+    ),
+    (
         "groups: { g: { members: [ { id: a, counting: openai } ] } }",
         "no_effect",
         "groups.g.members[0].counting",
@@ -159,6 +175,17 @@ fn each_warning_has_its_name_and_its_place() {
             [(name, path.to_owned())],
             "{yaml}"
         );
+    }
+}
+
+#[test]
+fn who_has_a_price_for_all_models_or_for_some_to_choose_by_is_not_warned_of() {
+    for members in [
+        "strategy: cost, members: [ { id: a, model: '*', models: { m: { price: { input: 1, output: 1 } } } } ]",
+        "require: { price_per_call: 1 }, members: [ { id: a, model: '*', price: { input: 1, output: 1 }, models: { m: {} } } ]",
+        "members: [ { id: a, model: '*' } ]",
+    ] {
+        assert_eq!(warnings(scripted(&format!("{{ groups: {{ g: {{ {members} }} }} }}"))), []);
     }
 }
 

@@ -63,7 +63,7 @@ fn world(pasts: &[Past], stream: bool) -> World {
             cache_write: each,
             output: each,
         });
-        deployment.prices = price.map(Into::into).unwrap_or_default();
+        deployment.facts.prices = price.map(Into::into).unwrap_or_default();
         deployment.rates = Rates::new(&Limits { concurrent: Some(1_000), ..Limits::default() });
     }
     let mut fleet = Fleet::new(&catalog, NOW);
@@ -107,6 +107,7 @@ impl World {
             memory: &self.memory,
             affinity: Affinity::None,
             request: &self.request,
+            model: None,
             first_attempt: true,
             now: NOW,
         }
