@@ -100,6 +100,19 @@ mod tests {
     }
 
     #[test]
+    fn well_known_models_have_a_price_without_a_config() {
+        let loaded = load(&["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"]);
+        let catalog = &loaded.catalog;
+        let priced = |name: &str| {
+            let found = catalog.resolve(name).expect("it is served");
+            let member = catalog.group(found.group).members[0];
+            !catalog.facts_of(member.deployment, found.concrete_model).prices.is_empty()
+        };
+        assert!(priced("openai/gpt-4o") && priced("anthropic/claude-sonnet-4-5-20250929"));
+        assert!(priced("gemini/gemini-2.5-flash") && !priced("openai/claude-sonnet-4-5"));
+    }
+
+    #[test]
     fn every_provider_is_well_described() {
         let mut all: Vec<_> = PROVIDERS.iter().map(|(_, variable, _)| *variable).collect();
         all.extend([BEDROCK_KEY, "AWS_REGION"]);

@@ -87,6 +87,45 @@ async fn every_call_leaves_one_record_and_a_stop_loses_none() {
     assert!(table.lines().any(|line| line.starts_with("app ")), "{table}");
 }
 
+#[tokio::test]
+async fn behind_a_deployment_for_any_each_model_has_its_price_and_who_has_none_is_unpriced() {
+    let log = scratch_file("");
+    let sections = SECTIONS.replace("HASH", HASH).replace("LOG", log.to_str().expect("a path"));
+    // A provider and its model by name are for those who may use the provider.
+    let sections = sections.replace("team: growth }", "team: growth, providers: [a] }");
+    let any = "model: \"*\", models: { known: { price: { input: 1, output: 2 }, \
+               supports: { context_tokens: 9k } } } }";
+    let edit = [("model: east-model }", any)];
+    let mut bench = Bench::edited("ok: { output_tokens: 5 }", "ok: {}", &sections, &edit).await;
+    for model in ["a/known", "a/known-2026-01-01", "a/other"] {
+        assert_eq!(bench.chat(model, false).await.status, 200, "{model}");
+    }
+    bench.until_at_rest().await;
+    let all = get(bench.admin, "/deployments").await.json();
+    let all = all.as_array().expect("a list");
+    let east = all.iter().find(|one| one["name"] == "east").expect("it is there");
+    assert_eq!((&east["price"], &east["context_tokens"]), (&Value::Null, &Value::Null), "{east}");
+    let models = east["models"].as_array().expect("a list");
+    let of = |name: &str| models.iter().find(|one| one["name"] == name).expect("it answered");
+    assert_eq!(of("known")["price"]["output"], 2.0, "{east}");
+    assert_eq!(of("known-2026-01-01")["context_tokens"], 9_000, "{east}");
+    assert_eq!(of("other")["price"], Value::Null, "{east}");
+    let unpriced = "pointsman_unpriced_calls_total{group=\"-\"} 1";
+    let metrics = get(bench.admin, "/metrics").await.body;
+    assert!(metrics.contains(unpriced), "{metrics}");
+    bench.signal("TERM");
+    assert_eq!(bench.exit_code().await, Some(0));
+    let records = records(&log);
+    for record in &records[..2] {
+        let cost = record["input"].as_u64().expect("a count") * 1_000 + 5 * 2_000;
+        assert_eq!(record["cost_nano_usd"].as_u64(), Some(cost), "{record}");
+    }
+    assert_eq!(records[2]["cost_nano_usd"], Value::Null, "{}", records[2]);
+    let sums = usage(&log, &["--by", "model"]);
+    let other = sums.lines().find(|line| line.starts_with("a/other")).expect("a line");
+    assert!(other.ends_with(" 1"), "{sums}");
+}
+
 fn usage(log: &Path, more: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pointsman"));
     let output = command.arg("usage").arg(log).args(more).output().expect("the binary runs");
