@@ -15,13 +15,11 @@ use crate::floor::{Whole, collect};
 /// Connections at once.
 const CONNECTIONS: usize = 16;
 
-/// Makes a round of calls and says how many.
+/// Makes so many calls.
 ///
 /// # Panics
 /// If one is not answered as it should be: then there is nothing to measure.
-pub(crate) async fn run(address: SocketAddr, stream: bool) -> usize {
-    let calls = std::env::var("BENCH_CALLS").ok().and_then(|text| text.parse().ok());
-    let calls: usize = calls.unwrap_or(4_000);
+pub(crate) async fn run(address: SocketAddr, stream: bool, calls: usize) {
     let body = body(stream);
     let left = Arc::new(AtomicUsize::new(calls));
     let clients: Vec<_> = (0..CONNECTIONS)
@@ -30,7 +28,6 @@ pub(crate) async fn run(address: SocketAddr, stream: bool) -> usize {
     for client in clients {
         client.await.expect("every call is answered");
     }
-    calls
 }
 
 /// About a kilobyte, as a short conversation is.
