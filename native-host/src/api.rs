@@ -119,7 +119,8 @@ async fn ask(
         return Ok(no_room(dialect, "too many large answers at once; try again, or stream"));
     }
     let (head, response) = oneshot::channel();
-    tokio::spawn(drive::run(gateway, question, head));
+    // Boxed: a call's task is large, and would be moved some times before it stands where it stays.
+    tokio::spawn(Box::pin(drive::run(gateway, question, head)));
     // The task always answers; if it died, the connection must not look healthy.
     response.await.map_err(|_| Cut)
 }

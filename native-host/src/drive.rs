@@ -68,7 +68,10 @@ pub(crate) async fn run(
     let mut drive =
         Drive { gateway, live, question, client, call, attempt, ready, given, lost, record };
     let outcome = drive.until_finished(action).await;
-    drive.finish(outcome).await;
+    drive.tell(&outcome).await;
+    let Drive { gateway, live, call, attempt, mut record, lost, .. } = drive;
+    record.lost = lost_header(&lost);
+    account::finished(&gateway, &live, &call, attempt.as_ref(), record, &outcome);
 }
 
 /// A request that repeats an earlier one: its client gets the answer of that, from the beginning.
@@ -181,7 +184,7 @@ impl Drive {
     /// Hands the answer to the client. From here on nobody else may answer.
     async fn relay(&mut self, attempt: AttemptNo) -> Event {
         match self.ready.take() {
-            Some(Answer::Stream(stream)) => self.relay_stream(attempt, *stream).await,
+            Some(Answer::Stream(stream)) => self.relay_stream(attempt, stream).await,
             Some(Answer::Whole { body, content_type, usage, facts }) => {
                 self.record.facts = facts;
                 self.relay_whole(attempt, body, content_type, usage).await
@@ -190,7 +193,7 @@ impl Drive {
         }
     }
 
-    async fn relay_stream(&mut self, attempt: AttemptNo, stream: Stream) -> Event {
+    async fn relay_stream(&mut self, attempt: AttemptNo, mut stream: Box<Stream>) -> Event {
         let marks = marks(&self.gateway, &self.live, &self.call, self.attempt.as_ref(), &self.lost);
         let stream_type = self.question.asked.stream_type();
         let Some(pieces) =
@@ -262,37 +265,22 @@ impl Drive {
     }
 
     /// Tells the client how it ended, if the answer has not done so itself.
-    async fn finish(mut self, outcome: Outcome) {
+    async fn tell(&mut self, outcome: &Outcome) {
         let now = self.gateway.clock.now();
         let (dialect, model) = (self.question.dialect(), &self.question.asked.facts.model);
-        let error = match &outcome {
+        let error = match outcome {
             // Whoever left needs no words; whoever is still there was cut by a drain.
             Outcome::Cancelled { .. } => Some(reply::cut_by_drain(dialect)),
             outcome => outcome_reply(dialect, outcome, model, now),
         };
-        if let Some(error) = error {
-            if self.client.waits_for_head() {
-                self.record.status = error.status;
-                let given = self.given.take();
-                let response = reply::error(
-                    error,
-                    given,
-                    Some(&marks(
-                        &self.gateway,
-                        &self.live,
-                        &self.call,
-                        self.attempt.as_ref(),
-                        &self.lost,
-                    )),
-                );
-                self.client.send(response);
-            } else {
-                self.client.break_off(error.stream_event()).await;
-            }
+        let Some(error) = error else { return };
+        if !self.client.waits_for_head() {
+            return self.client.break_off(error.stream_event()).await;
         }
-        self.record.lost = lost_header(&self.lost);
-        let Self { gateway, live, call, attempt, record, .. } = self;
-        account::finished(&gateway, &live, &call, attempt.as_ref(), record, &outcome);
+        self.record.status = error.status;
+        let given = self.given.take();
+        let marks = marks(&self.gateway, &self.live, &self.call, self.attempt.as_ref(), &self.lost);
+        self.client.send(reply::error(error, given, Some(&marks)));
     }
 }
 

@@ -117,7 +117,8 @@ impl Pool {
                 Err((Sent::Perhaps, error)) => return Err(SendError::from_http(&error)),
             }
         }
-        let opened = tokio::time::timeout(connect, self.fresh()).await;
+        // Boxed: it is large and rare, and every call in flight would have room for it.
+        let opened = tokio::time::timeout(connect, Box::pin(self.fresh())).await;
         let mut lease = opened.unwrap_or_else(|_| {
             Err(SendError::connect(format!("no connection within {} ms", connect.as_millis())))
         })?;

@@ -117,9 +117,9 @@ impl Stream {
 
     /// Passes the stream on until it ends, breaks, or `gone` says that nobody reads it any more. What it
     /// loses in translation goes to `lost`.
-    /// Dropping the future closes the connection.
+    /// Dropping the stream closes the connection.
     pub(crate) async fn pass_on(
-        mut self,
+        &mut self,
         client: &mpsc::Sender<Piece>,
         clock: &Clock,
         gone: Pin<&mut impl Future<Output = ()>>,
