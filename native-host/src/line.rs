@@ -132,21 +132,27 @@ impl Line {
     }
 }
 
-/// A request ready to be sent.
+/// A request ready to be sent, with the headers that tell of its `trace`.
 ///
 /// # Errors
 /// A header or the address cannot be written in HTTP; the text says which.
-pub(crate) fn request(head: &RequestHead, body: Vec<u8>) -> Result<Request<Bytes>, String> {
-    let mut request = Request::new(Bytes::from(body));
+pub(crate) fn request(
+    head: &RequestHead,
+    trace: &HeaderMap,
+    body: Bytes,
+) -> Result<Request<Bytes>, String> {
+    let mut request = Request::new(body);
     *request.method_mut() =
         Method::from_bytes(head.method.as_bytes()).map_err(|error| error.to_string())?;
     *request.uri_mut() = head.url.parse().map_err(|error| format!("the address: {error}"))?;
-    write_headers(request.headers_mut(), &head.headers)?;
+    let headers = request.headers_mut();
+    headers.reserve(head.headers.len() + trace.len() + OF_HTTP);
+    write_headers(headers, &head.headers)?;
+    headers.extend(trace.clone());
     Ok(request)
 }
 
 fn write_headers(into: &mut HeaderMap, headers: &[pointsman_wire::Header]) -> Result<(), String> {
-    into.reserve(headers.len() + 3);
     into.insert(http::header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
     // Answers are read as they pass by, and many are streams.
     into.insert(http::header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -159,6 +165,9 @@ fn write_headers(into: &mut HeaderMap, headers: &[pointsman_wire::Header]) -> Re
     }
     Ok(())
 }
+
+/// Headers of ours, and those that the connection adds.
+const OF_HTTP: usize = 4;
 
 /// In bytes; no provider's key is shorter.
 const SHORTEST_SECRET: usize = 12;

@@ -39,6 +39,8 @@ const ON_ITS_WAY: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Pool {
     origin: Uri,
+    /// What HTTP/1.1 says of it in every request.
+    host: Option<HeaderValue>,
     connector: Connector,
     shelf: Mutex<Shelf>,
     /// Of whoever opens a connection that others may share.
@@ -86,7 +88,8 @@ impl Pool {
         // HTTP/2 is agreed on in TLS.
         let alone = origin.scheme_str() != Some("https");
         let shelf = Mutex::new(Shelf { alone, ..Shelf::default() });
-        Arc::new(Self { origin, connector, shelf, opener: Semaphore::new(1) })
+        let host = origin.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
+        Arc::new(Self { origin, host, connector, shelf, opener: Semaphore::new(1) })
     }
 
     /// Where its connections lead.
@@ -99,14 +102,15 @@ impl Pool {
     ///
     /// A kept connection may be closed at the very moment at which it is used again, and a provider may
     /// say that it has not begun with a request: neither is a failure. Then a new connection gets it, once.
+    /// `request` makes it anew for each connection that is tried.
     pub(crate) async fn send(
         self: &Arc<Self>,
-        request: Request<Bytes>,
+        request: impl Fn() -> Result<Request<Bytes>, String>,
         connect: Duration,
     ) -> Result<(Response<Incoming>, Lease), SendError> {
         while let Some(mut lease) = self.take() {
             let since = Instant::now();
-            match lease.send(request.clone()).await {
+            match lease.send(request().map_err(SendError::local)?).await {
                 Ok(response) => return Ok((response, lease)),
                 // It had ended before it took the request: as if it had not been kept.
                 Err((Sent::Nothing, _)) => self.forget(&lease),
@@ -122,7 +126,7 @@ impl Pool {
         let mut lease = opened.unwrap_or_else(|_| {
             Err(SendError::connect(format!("no connection within {} ms", connect.as_millis())))
         })?;
-        match lease.send(request).await {
+        match lease.send(request().map_err(SendError::local)?).await {
             Ok(response) => Ok((response, lease)),
             Err((_, error)) => Err(SendError::from_http(&error)),
         }
@@ -138,7 +142,10 @@ impl Pool {
         if let Some(lease) = shelf.share() {
             return Some(lease);
         }
-        shelf.idle.retain(|(one, since)| !one.sender.is_closed() && since.elapsed() < IDLE);
+        // Those that have been closed go when their time is over.
+        while shelf.idle.front().is_some_and(|(_, since)| since.elapsed() >= IDLE) {
+            shelf.idle.pop_front();
+        }
         let ready = shelf.idle.iter().rposition(|(one, _)| one.sender.is_ready())?;
         let (one, _) = shelf.idle.remove(ready)?;
         Some(Lease::one(one, Arc::clone(self)))
@@ -271,7 +278,7 @@ impl Lease {
         let mut request = request.map(OutBody::whole);
         let sent = match &mut self.0 {
             Leased::One(Some(one), pool) => {
-                one_to_one(&mut request, &pool.origin);
+                one_to_one(&mut request, pool.host.as_ref());
                 one.sender.try_send_request(request).await
             }
             Leased::Many(shared) => shared.sender.try_send_request(request).await,
@@ -294,10 +301,9 @@ impl Lease {
 }
 
 /// HTTP/1.1 wants the host in a header and only the path in the request line.
-fn one_to_one(request: &mut Request<OutBody>, origin: &Uri) {
-    let host = origin.authority().map_or("", |authority| authority.as_str());
-    if let Ok(host) = HeaderValue::from_str(host) {
-        request.headers_mut().insert(header::HOST, host);
+fn one_to_one(request: &mut Request<OutBody>, host: Option<&HeaderValue>) {
+    if let Some(host) = host {
+        request.headers_mut().insert(header::HOST, host.clone());
     }
     if let Some(path) = request.uri().path_and_query() {
         *request.uri_mut() = Uri::from(path.clone());
@@ -315,6 +321,10 @@ impl Drop for Lease {
 impl SendError {
     fn connect(detail: String) -> Self {
         Self { kind: FailureKind::Connect, detail }
+    }
+
+    fn local(detail: String) -> Self {
+        Self { kind: FailureKind::Local, detail }
     }
 
     /// What a failure to connect is: the provider's, unless our own machine refuses.

@@ -221,10 +221,8 @@ async fn call(
     clock: &Clock,
     trace: &HeaderMap,
 ) -> Result<Reply, Failed> {
-    let body = prepared.body.to_vec(&question.bytes);
-    let request = line::request(&prepared.head, body);
-    let mut request = request.map_err(|detail| Failed::new(FailureKind::Local, detail))?;
-    request.headers_mut().extend(trace.clone());
+    let body = Bytes::from(prepared.body.to_vec(&question.bytes));
+    let request = || line::request(&prepared.head, trace, body.clone());
     let sent = pool.send(request, connect).await;
     let (response, lease) = sent.map_err(|error| Failed::new(error.kind, error.detail))?;
     let (head, body) = response.into_parts();

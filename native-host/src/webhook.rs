@@ -151,8 +151,8 @@ impl Receiver {
     /// Sends a message once; the status.
     async fn send(&self, message: &Message) -> Result<u16, String> {
         let request = self.request(message)?;
-        let sent = self.pool.send(request, CONNECT).await.map_err(|error| error.detail)?;
-        let (response, lease) = sent;
+        let sent = self.pool.send(|| Ok(request.clone()), CONNECT).await;
+        let (response, lease) = sent.map_err(|error| error.detail)?;
         let (head, body) = response.into_parts();
         let mut source = Source::Http { body, lease: Some(lease), gunzip: None };
         // Read only so that the connection can be kept: the status has said it all.

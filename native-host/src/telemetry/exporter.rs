@@ -73,7 +73,7 @@ fn compressed(request: Request<Bytes>) -> Result<Request<Bytes>, HttpError> {
 }
 
 async fn exchange(pool: &Arc<Pool>, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
-    let sent = pool.send(request, CONNECT).await;
+    let sent = pool.send(|| Ok(request.clone()), CONNECT).await;
     let (response, lease) = sent.map_err(|error| error.detail)?;
     let (head, body) = response.into_parts();
     let mut source = Source::Http { body, lease: Some(lease), gunzip: None };
