@@ -8,8 +8,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use pointsman_core::{Clocks, Failure, FailureKind, Timestamp, Usage};
 use pointsman_wire::{Progress, Relay, ResponseFacts};
-use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::sync::mpsc::{self, error::TrySendError};
+use tokio::task::coop::consume_budget;
+use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use crate::body::{PIECES, Piece};
 use crate::clock::Clock;
@@ -137,6 +138,7 @@ impl Stream {
         lost: &mut Vec<String>,
     ) -> End {
         let mut stalled = Duration::ZERO;
+        let mut alarm = std::pin::pin!(sleep_until(self.total));
         loop {
             for name in self.relay.lost() {
                 if lost.iter().all(|known| known != name) {
@@ -144,21 +146,9 @@ impl Stream {
                 }
             }
             if !self.out.is_empty() {
-                let held = std::mem::take(&mut self.held);
-                let piece = held.around(std::mem::take(&mut self.out).into());
-                let since = Instant::now();
-                tokio::select! {
-                    biased;
-                    sent = client.send(Piece::More(piece)) => match sent {
-                        // Only a full channel makes this take time: then the client is slow.
-                        Ok(()) => {
-                            stalled += since.elapsed();
-                            self.content_at += since.elapsed();
-                        }
-                        Err(_) => return End::GivenUp,
-                    },
-                    () = &mut gone => return End::GivenUp,
-                    () = sleep_until(self.total) => return late("the client reads too slowly"),
+                match self.hand_over(client, gone.as_mut()).await {
+                    Ok(waited) => stalled += waited,
+                    Err(end) => return end,
                 }
             }
             if self.done {
@@ -173,7 +163,7 @@ impl Stream {
                 biased;
                 piece = self.source.next() => piece,
                 () = &mut gone => return End::GivenUp,
-                () = sleep_until(idle.min(self.total)) => match self.complete {
+                () = ring(alarm.as_mut(), idle.min(self.total)) => match self.complete {
                     true => Ok(None),
                     false if idle < self.total => Err("the stream stalled".into()),
                     false => return late("the answer took too long"),
@@ -186,6 +176,35 @@ impl Stream {
                 Err(detail) => return broken(detail),
             }
         }
+    }
+
+    /// Gives the client what is there for it; how long it kept us waiting.
+    async fn hand_over(
+        &mut self,
+        client: &mpsc::Sender<Piece>,
+        gone: Pin<&mut impl Future<Output = ()>>,
+    ) -> Result<Duration, End> {
+        let held = std::mem::take(&mut self.held);
+        let piece = held.around(std::mem::take(&mut self.out).into());
+        let piece = match client.try_send(Piece::More(piece)) {
+            Ok(()) => {
+                // Other tasks have their turn, however fast the provider and the client are.
+                consume_budget().await;
+                return Ok(Duration::ZERO);
+            }
+            Err(TrySendError::Closed(_)) => return Err(End::GivenUp),
+            Err(TrySendError::Full(piece)) => piece,
+        };
+        let since = Instant::now();
+        tokio::select! {
+            biased;
+            sent = client.send(piece) => sent.map_err(|_| End::GivenUp)?,
+            () = gone => return Err(End::GivenUp),
+            () = sleep_until(self.total) => return Err(late("the client reads too slowly")),
+        }
+        let waited = since.elapsed();
+        self.content_at += waited;
+        Ok(waited)
     }
 
     /// When the stream counts as stalled if nothing comes any more, or nothing but what keeps it alive.
@@ -238,6 +257,18 @@ impl Stream {
     pub(crate) fn usage(&self) -> Usage {
         self.relay.usage_or_estimate(self.input_tokens)
     }
+}
+
+/// Resolves at `until`. Most often that has moved on before: a timer that rings too early is set again,
+/// rather than one set for each piece.
+async fn ring(mut alarm: Pin<&mut Sleep>, until: Instant) {
+    while alarm.deadline() != until {
+        if alarm.deadline() < until {
+            alarm.as_mut().await;
+        }
+        alarm.as_mut().reset(until);
+    }
+    alarm.await;
 }
 
 fn broken(detail: String) -> End {
