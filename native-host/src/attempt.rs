@@ -41,6 +41,8 @@ pub(crate) struct Outgoing {
     pub(crate) headers: HeaderMap,
     /// Whether its span is recorded.
     pub(crate) recorded: bool,
+    /// Whether anything is exported that says who was asked.
+    exported: bool,
     failover: Option<Failover>,
     asked: Option<Asked>,
 }
@@ -83,7 +85,8 @@ impl Outgoing {
     /// The request is ready to be sent to `address`, under this name of the model; `lost` has what the
     /// provider's protocol cannot say of it.
     pub(crate) fn prepared(&mut self, address: Option<&Uri>, model: &str, lost: &[String]) {
-        self.asked = Some(Asked { model: shortened(model), address: address.cloned() });
+        let asked = || Asked { model: shortened(model), address: address.cloned() };
+        self.asked = self.exported.then(asked);
         if let Some(failover) = self.failover.take() {
             failover.tell(lost);
         }
@@ -152,7 +155,8 @@ pub(crate) fn begins(
         span = Some(own);
     }
     record.under_way = Some(UnderWay { sent_at, span, asked: None });
-    Outgoing { headers, recorded, failover, asked: None }
+    let exported = gateway.telemetry.is_some();
+    Outgoing { headers, recorded, exported, failover, asked: None }
 }
 
 /// An attempt has been made, whatever came of it.

@@ -74,7 +74,7 @@ fn follow(wall: Timestamp, ours: Timestamp) -> u64 {
     wall.as_micros().saturating_sub(ours.as_micros()).min(FOLLOW_AT_MOST)
 }
 
-fn wall() -> Timestamp {
+pub(crate) fn wall() -> Timestamp {
     // A machine set to before 1970 starts at the epoch.
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_micros(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))

@@ -35,6 +35,9 @@ const LOST: HeaderName = HeaderName::from_static("x-pointsman-lost");
 const DECISION: HeaderName = HeaderName::from_static("x-pointsman-decision");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
+/// As many as there are mostly: two of the body, five of the call, six of its caller's limits.
+const HEADERS: usize = 13;
+
 impl Marks<'_> {
     fn write(&self, headers: &mut HeaderMap) {
         headers.insert(DECISION, HeaderValue::from(self.decision));
@@ -60,9 +63,8 @@ pub(crate) fn stream(
     content_type: &'static str,
     body: OutBody,
 ) -> Response<OutBody> {
-    let mut response = Response::new(body);
+    let mut response = begun(StatusCode::OK, HeaderValue::from_static(content_type), body);
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     marks.write(headers);
     response
@@ -105,9 +107,16 @@ pub(crate) fn error(
 
 /// A JSON document.
 pub(crate) fn json(status: StatusCode, body: OutBody) -> Response<OutBody> {
+    begun(status, JSON, body)
+}
+
+/// A response, with room for the headers that go with an answer.
+fn begun(status: StatusCode, content_type: HeaderValue, body: OutBody) -> Response<OutBody> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    let headers = response.headers_mut();
+    headers.reserve(HEADERS);
+    headers.insert(header::CONTENT_TYPE, content_type);
     response
 }
 

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::time::Duration;
+use std::borrow::Cow;
 
 use pointsman_core::{QuotaFacts, Timestamp};
 
@@ -61,7 +62,7 @@ impl ClientHeaders {
                 let plain = text.len() <= MAX_CLIENT_VALUE && text.bytes().all(|b| b >= b' ');
                 plain.then(|| text.to_owned())
             };
-            match &*name.to_ascii_lowercase() {
+            match &*small(name) {
                 "content-type" => read.content_type = value(),
                 "anthropic-beta" => match (&mut read.beta, value()) {
                     (Some(all), Some(one)) => all.extend([",", &one]),
@@ -76,6 +77,15 @@ impl ClientHeaders {
             }
         }
         read
+    }
+}
+
+/// A name in small letters, which most have already.
+fn small(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
     }
 }
 
@@ -147,7 +157,7 @@ impl Raw {
         let Ok(value) = core::str::from_utf8(value) else { return };
         let value = value.trim();
         let capped = |length: Option<Duration>| length.map(|length| length.min(MAX_LENGTH));
-        match &*name.to_ascii_lowercase() {
+        match &*small(name) {
             "retry-after-ms" => {
                 self.retry_after_ms = capped(seconds(value).map(|length| length / 1_000));
             }

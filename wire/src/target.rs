@@ -190,7 +190,7 @@ fn join(base_url: &str, path: &str) -> String {
         (false, false) => "?",
         (false, true) => "&",
     };
-    format!("{}{path}{mark}{query}", base.trim_end_matches('/'))
+    [base.trim_end_matches('/'), path, mark, query].concat()
 }
 
 /// `text` as it may stand in an address: all but letters, digits and `-._~` escaped, and what is in

@@ -11,6 +11,8 @@ use std::time::Duration;
 use pointsman_core::{Config, Duty, Loaded, NotBuilt, Server, Store, TlsFiles};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
 
 use super::{failed, listed, runtime, say};
 use crate::builtin;
@@ -24,7 +26,7 @@ use crate::reload::Origin;
 use crate::server::{self, Door};
 use crate::stop::Phase;
 use crate::store_keeper::StoreKeeper;
-use crate::{chores, store, watch};
+use crate::{chores, clock, rfc3339, store, watch};
 
 /// How long calls that were cut may take to end.
 const CUTTING: Duration = Duration::from_secs(2);
@@ -244,7 +246,7 @@ fn prepare(plan: Plan) -> Result<(Arc<Gateway>, Option<File>), String> {
     let mut gateway = Gateway::new(live, &server, room, state.as_ref())?;
     let taken_at = state.map(|state| state.taken_at());
     if let Some(at) = taken_at.filter(|at| at.since(gateway.clock.now()) >= chores::APART) {
-        let at = crate::rfc3339::text(at);
+        let at = rfc3339::text(at);
         tracing::warn!(at, "the store is of a time that has not come yet: it counts as of now");
     }
     if let Some(usage_log) = usage_log {
@@ -355,10 +357,19 @@ fn start_log(format: LogFormat) {
     // What cannot be written, as on a full disk, is lost: to complain of it where it cannot be written
     // either would be a panic.
     let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);
-    let builder = builder.log_internal_errors(false);
+    let builder = builder.log_internal_errors(false).with_timer(WallClock);
     // Only a second call fails, and then a log is there already.
     let _ = match format {
         LogFormat::Text => builder.compact().with_ansi(false).try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
+}
+
+/// The machine's time, in the log: not ours, so that it can be laid beside other programs'.
+struct WallClock;
+
+impl FormatTime for WallClock {
+    fn format_time(&self, to: &mut Writer<'_>) -> std::fmt::Result {
+        to.write_str(&rfc3339::micros(clock::wall()))
+    }
 }
