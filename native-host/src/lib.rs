@@ -6,6 +6,8 @@
 
 mod account;
 mod admin;
+#[cfg(test)]
+mod allocations;
 mod api;
 mod attempt;
 mod body;
