@@ -68,7 +68,7 @@ mod tests {
     fn the_unknown_price_is_refused_and_the_unknown_time_passes() {
         let amounts = Amounts { requests: 1, input: 10, output: 0 };
         let limited = Ceilings { price_per_call: Some(0), ..Ceilings::default() };
-        let free = Price { input: 0, cached_input: 0, cache_write: 0, output: 0 };
+        let free = Price { input: 0, cached_input: 0, cache_write: 0, output: 0, search: None };
         assert_eq!(limited.allow_price(Some(free), &amounts), Ok(()));
         assert_eq!(limited.allow_price(None, &amounts), Err(Rejection::OverPrice));
         assert_eq!(Ceilings::default().allow_price(None, &amounts), Ok(()));

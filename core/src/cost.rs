@@ -1,7 +1,7 @@
 //! Money: what a usage costs, and what a call has used so far.
 //!
-//! Prices are pico-USD per token, amounts nano-USD, both whole numbers. The cost of an attempt is
-//! summed over its classes of tokens in pico-USD and rounded once, up to a whole nano-USD: a budget
+//! Prices are pico-USD per token or search, amounts nano-USD, both whole numbers. The cost of an attempt
+//! is summed over its searches and its classes of tokens in pico-USD and rounded once, up to a whole nano-USD: a budget
 //! never sees less than was spent, and the error stays below a billionth of a dollar per attempt.
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,8 @@ use crate::request::Usage;
 /// Pico-USD in a nano-USD.
 const PICO: u128 = 1_000;
 
-/// Prices in pico-USD per token: USD per million tokens, times a million.
+/// Prices in pico-USD per token: USD per million tokens, times a million. Of a search: USD per thousand,
+/// times a billion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
     /// Of an input token.
@@ -23,11 +24,13 @@ pub struct Price {
     pub cache_write: u64,
     /// Of an output token.
     pub output: u64,
+    /// Of a search of the web that the provider makes, if known.
+    pub search: Option<u64>,
 }
 
 impl Price {
-    /// What this usage costs, in nano-USD. Cached and cache-writing tokens are part of the input;
-    /// reasoning is output like any other.
+    /// What this usage costs, in nano-USD, searches without a price aside. Cached and cache-writing tokens
+    /// are part of the input; reasoning is output like any other.
     pub fn cost(&self, usage: &Usage) -> u64 {
         let cached = usage.cached_input.min(usage.input);
         let written = usage.cache_write.min(usage.input.saturating_sub(cached));
@@ -37,11 +40,17 @@ impl Price {
             (cached, self.cached_input),
             (written, self.cache_write),
             (usage.output, self.output),
+            (usage.searches, self.search.unwrap_or(0)),
         ])
     }
 
+    /// Whether all that was used has a price.
+    const fn covers(&self, usage: &Usage) -> bool {
+        usage.searches == 0 || self.search.is_some()
+    }
+
     /// The most that so many tokens can cost, in nano-USD, whatever the cache does: what is
-    /// reserved.
+    /// reserved. Nobody knows how often a provider will search: that is not in it.
     pub(crate) fn at_most(&self, amounts: &Amounts) -> u64 {
         let input = self.input.max(self.cached_input).max(self.cache_write);
         nano(&[(amounts.input, input), (amounts.output, self.output)])
@@ -74,8 +83,11 @@ impl Bill {
         self.used.input = self.used.input.saturating_add(usage.input);
         self.used.output = self.used.output.saturating_add(usage.output);
         match price {
-            Some(price) => self.cost = self.cost.saturating_add(price.cost(usage)),
-            None => self.unpriced |= usage.input != 0 || usage.output != 0,
+            Some(price) => {
+                self.cost = self.cost.saturating_add(price.cost(usage));
+                self.unpriced |= !price.covers(usage);
+            }
+            None => self.unpriced |= usage.input != 0 || usage.output != 0 || usage.searches != 0,
         }
     }
 
@@ -90,12 +102,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// USD 2.50, 1.25, 3.125 and 10.00 per million tokens.
+    /// USD 2.50, 1.25, 3.125 and 10.00 per million tokens, and 10.00 per thousand searches.
     const PRICE: Price = Price {
         input: 2_500_000,
         cached_input: 1_250_000,
         cache_write: 3_125_000,
         output: 10_000_000,
+        search: Some(10_000_000_000),
     };
 
     #[test]
@@ -106,12 +119,13 @@ mod tests {
         assert_eq!(of(Usage { cached_input: 1_000, ..usage }), 11_250_000);
         assert_eq!(of(Usage { cache_write: 1_000, ..usage }), 13_125_000);
         assert_eq!(of(Usage { reasoning: 900, ..usage }), 12_500_000, "reasoning is output");
+        assert_eq!(of(Usage { searches: 3, ..usage }), 42_500_000, "three cents more");
         assert_eq!(of(Usage::default()), 0);
     }
 
     #[test]
     fn a_fraction_of_a_nano_dollar_is_rounded_up_once() {
-        let price = Price { input: 1, cached_input: 1, cache_write: 1, output: 1 };
+        let price = Price { input: 1, cached_input: 1, cache_write: 1, output: 1, search: None };
         assert_eq!(price.cost(&Usage { input: 1, output: 1, ..Usage::default() }), 1);
         assert_eq!(price.cost(&Usage { input: 1_000, ..Usage::default() }), 1);
         assert_eq!(price.cost(&Usage { input: 1_001, ..Usage::default() }), 2);
@@ -131,6 +145,16 @@ mod tests {
         assert_eq!(bill.known_cost(), None);
     }
 
+    #[test]
+    fn searches_without_a_price_leave_the_cost_unknown() {
+        let searched = Usage { input: 10, searches: 2, ..Usage::default() };
+        let mut bill = Bill::default();
+        bill.add(true, &searched, Some(&PRICE));
+        assert_eq!(bill.known_cost(), Some(20_025_000));
+        bill.add(true, &searched, Some(&Price { search: None, ..PRICE }));
+        assert_eq!((bill.cost, bill.known_cost()), (20_050_000, None), "what is known is spent");
+    }
+
     proptest! {
         /// What is reserved for so many tokens covers any way of spending them.
         #[test]
@@ -140,7 +164,7 @@ mod tests {
             cached in 0u64..20_000_000, written in 0u64..20_000_000,
         ) {
             let [own, cached_input, cache_write, out] = prices;
-            let price = Price { input: own, cached_input, cache_write, output: out };
+            let price = Price { input: own, cached_input, cache_write, output: out, search: None };
             let (cached_input, cache_write) = (cached, written);
             let usage = Usage { input, output, cached_input, cache_write, ..Usage::default() };
             let amounts = Amounts { requests: 1, input, output };

@@ -40,8 +40,13 @@ mod tests {
 
     #[test]
     fn each_holds_from_its_moment_to_the_next() {
-        let price =
-            |each| Price { input: each, cached_input: each, cache_write: each, output: each };
+        let price = |each| Price {
+            input: each,
+            cached_input: each,
+            cache_write: each,
+            output: each,
+            search: None,
+        };
         let at = Timestamp::from_micros;
         let prices = Prices::new(vec![(at(20), price(2)), (at(10), price(1)), (at(20), price(3))]);
         let held = [9, 10, 19, 20, 1_000].map(|now| prices.at(at(now)).map(|price| price.input));

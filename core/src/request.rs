@@ -182,7 +182,8 @@ pub enum Priority {
     Batch,
 }
 
-/// Tokens by class, as a provider reports them or the host estimates them.
+/// What an attempt used: tokens by class, as a provider reports them or the host estimates them, and the
+/// searches that the provider made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Input tokens, cached ones included.
@@ -195,6 +196,8 @@ pub struct Usage {
     pub output: u64,
     /// Output tokens spent on reasoning; part of `output`.
     pub reasoning: u64,
+    /// Searches of the web that the provider made and bills; never reckoned.
+    pub searches: u64,
     /// Not what the provider said but what we reckon.
     pub estimated: bool,
 }

@@ -313,6 +313,9 @@ fn found(telemetry: &Telemetry, ended: &Ended<'_>, first: Option<Duration>) -> V
         found.push(KeyValue::new(semconv::INPUT_TOKENS, whole(usage.input)));
         found.push(KeyValue::new(semconv::OUTPUT_TOKENS, whole(usage.output)));
         found.push(KeyValue::new(semconv::ESTIMATED, usage.estimated));
+        if usage.searches > 0 {
+            found.push(KeyValue::new(semconv::SEARCHES, whole(usage.searches)));
+        }
         if let Some((read, written)) = telemetry.names.cache_tokens {
             found.push(KeyValue::new(read, whole(usage.cached_input)));
             found.push(KeyValue::new(written, whole(usage.cache_write)));

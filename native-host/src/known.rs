@@ -13,14 +13,20 @@ pub(crate) fn facts(facts: &ModelFacts, now: Timestamp) -> [(&'static str, Value
     ]
 }
 
-/// A price in USD per million tokens.
+/// A price in USD per million tokens, and per thousand searches.
 pub(crate) fn price(price: &Price) -> Value {
     json!({
         "input": usd(price.input),
         "cached_input": usd(price.cached_input),
         "cache_write": usd(price.cache_write),
         "output": usd(price.output),
+        "search": price.search.map(usd_per_thousand),
     })
+}
+
+/// A price in pico-USD per search as USD per thousand searches.
+pub(crate) fn usd_per_thousand(pico: u64) -> f64 {
+    pico as f64 / 1e9
 }
 
 /// A price in pico-USD per token as USD per million tokens.

@@ -89,6 +89,7 @@ pub(crate) struct Metrics {
     calls: Family<CallLabels, Counter>,
     attempts: Family<AttemptLabels, Counter>,
     tokens: Family<TokenLabels, Counter>,
+    searches: Family<DeploymentLabels, Counter>,
     first_content: Family<GroupLabels, Histogram, fn() -> Histogram>,
     total: Family<GroupLabels, Histogram, fn() -> Histogram>,
     overhead: Histogram,
@@ -128,6 +129,7 @@ impl Metrics {
             calls: Family::default(),
             attempts: Family::default(),
             tokens: Family::default(),
+            searches: Family::default(),
             first_content: Family::new_with_constructor(seconds),
             total: Family::new_with_constructor(seconds),
             overhead: Histogram::new(OVERHEAD),
@@ -160,6 +162,8 @@ impl Metrics {
         to.register("calls", "Calls ended, by how the client saw them end", self.calls.clone());
         to.register("attempts", "Attempts ended, by what became of them", self.attempts.clone());
         to.register("tokens", "Tokens used, by class", self.tokens.clone());
+        let help = "Searches of the web that providers made";
+        to.register("searches", help, self.searches.clone());
         let help = "From the call's arrival to its first content";
         let first = self.first_content.clone();
         to.register_with_unit("first_content", help, Unit::Seconds, first);
@@ -273,7 +277,7 @@ impl Metrics {
         self.attempts.get_or_create(&labels).inc();
     }
 
-    /// Tokens that a deployment is reckoned to have used.
+    /// Tokens that a deployment is reckoned to have used, and the searches that its provider made.
     pub(crate) fn tokens(&self, deployment: &Name, usage: &Usage) {
         let classes = [
             ("input", usage.input),
@@ -285,6 +289,10 @@ impl Metrics {
         for (class, count) in classes.into_iter().filter(|(_, count)| *count > 0) {
             let labels = TokenLabels { deployment: Arc::clone(deployment), class };
             self.tokens.get_or_create(&labels).inc_by(count);
+        }
+        if usage.searches > 0 {
+            let labels = DeploymentLabels { deployment: Arc::clone(deployment) };
+            self.searches.get_or_create(&labels).inc_by(usage.searches);
         }
     }
 
@@ -364,12 +372,13 @@ mod tests {
         let group: Name = "chat".into();
         metrics.call(&group, "served", 200, Duration::from_secs(1));
         metrics.attempt(&"east".into(), "rate_limited");
-        metrics.tokens(&"east".into(), &Usage { output: 7, ..Usage::default() });
+        metrics.tokens(&"east".into(), &Usage { output: 7, searches: 2, ..Usage::default() });
         let page = metrics.render();
         for line in [
             r#"pointsman_calls_total{group="chat",outcome="served",status="200"} 1"#,
             r#"pointsman_attempts_total{deployment="east",result="rate_limited"} 1"#,
             r#"pointsman_tokens_total{deployment="east",class="output"} 7"#,
+            r#"pointsman_searches_total{deployment="east"} 2"#,
         ] {
             assert!(page.contains(line), "{line} is not in\n{page}");
         }

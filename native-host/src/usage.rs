@@ -44,6 +44,9 @@ pub(crate) struct UsageRecord {
     pub(crate) cache_write: u64,
     pub(crate) output: u64,
     pub(crate) reasoning: u64,
+    /// Searches of the web that the provider made in that attempt.
+    #[serde(default)]
+    pub(crate) searches: u64,
     /// The provider did not say what was used: it is reckoned.
     pub(crate) estimated: bool,
     /// Of all attempts, in billionths of a dollar; null if something was used that has no price.
@@ -94,6 +97,7 @@ impl UsageRecord {
             cache_write: usage.cache_write,
             output: usage.output,
             reasoning: usage.reasoning,
+            searches: usage.searches,
             estimated: usage.estimated,
             cost_nano_usd,
             lost: record.lost.clone(),

@@ -61,6 +61,8 @@ pub(crate) struct Whole {
     /// There is an answer in it.
     pub(crate) answered: bool,
     pub(crate) usage: Option<Usage>,
+    /// Searches of the web, where the usage does not say them.
+    pub(crate) searches: u64,
     /// It carries an error in place of an answer.
     pub(crate) error: bool,
     pub(crate) output: Estimate,
@@ -133,7 +135,9 @@ impl Expected {
         };
         let lost = lost.names().collect();
         let output_estimate = whole.output.tokens();
-        let usage = whole.usage;
+        let searched =
+            |usage: Usage| Usage { searches: usage.searches.max(whole.searches), ..usage };
+        let usage = whole.usage.map(searched);
         Ok(WholeAnswer { usage, output_estimate, quota: headers.quota, body, lost, facts })
     }
 

@@ -115,6 +115,11 @@ pub(crate) fn usage_apart<'a>(
             key if key == cached => &mut usage.cached_input,
             key if key == written => &mut usage.cache_write,
             key if key == output => &mut usage.output,
+            // Anthropic's word for what it did itself.
+            "server_tool_use" if json.kind()? == Kind::Object => {
+                usage.searches = searches(json)?;
+                continue;
+            }
             _ => {
                 json.skip()?;
                 continue;
@@ -128,6 +133,19 @@ pub(crate) fn usage_apart<'a>(
     let cached = usage.cached_input.saturating_add(usage.cache_write);
     usage.input = usage.input.saturating_add(cached);
     Ok(counted.then_some(usage))
+}
+
+fn searches<'a>(json: &mut impl Pull<'a>) -> Result<u64, Broken> {
+    let mut searches = 0;
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        if key.decode() == "web_search_requests" {
+            searches = count(json)?.unwrap_or(0);
+        } else {
+            json.skip()?;
+        }
+    }
+    Ok(searches)
 }
 
 fn number(digits: &[u8]) -> u64 {

@@ -151,6 +151,55 @@ fn streams_say_the_same() {
     }
 }
 
+/// What providers bill besides tokens, whoever the client is. Chat completions and Bedrock say no number.
+#[test]
+fn searches_are_counted_for_every_client() {
+    for (name, protocol, model) in PROVIDERS {
+        let searches = u64::from(matches!(name, "anthropic" | "gemini"));
+        for client in CLIENTS {
+            let whole = expected(client, protocol, model, false);
+            let answer = read(&format!("{name}.answer.json"));
+            let whole = whole.whole(200, &AnswerHeaders::default(), &answer).unwrap();
+            assert_eq!(whole.usage.unwrap().searches, searches, "{name} {client}");
+            if name == "bedrock" {
+                continue;
+            }
+            let (mut relay, mut out) = (expected(client, protocol, model, true).relay(), vec![]);
+            for chunk in read(&format!("{name}.stream.sse")).chunks(100) {
+                assert_eq!(relay.push(chunk, &mut out).failure, None, "{name} {client}");
+            }
+            relay.end(&mut out);
+            assert_eq!(relay.usage_or_estimate(1).searches, searches, "{name} {client}");
+        }
+    }
+}
+
+/// Of a stream of responses that breaks, the searches that were made are paid all the same.
+#[test]
+fn searches_of_a_stream_of_responses_are_counted_to_where_it_breaks() {
+    let azure = Target { api_version: Some("v1"), ..target(Protocol::Azure, "gpt-5") };
+    let body = br#"{"model":"m","stream":true,"input":"a"}"#;
+    let expected = ask("responses", body, &azure, true).unwrap().2;
+    let event =
+        |kind: &str, rest: &str| format!("event: {kind}\ndata: {{\"type\":\"{kind}\",{rest}}}\n\n");
+    let item = |action| format!(r#"{{"type":"web_search_call","action":{{"type":"{action}"}}}}"#);
+    let (search, page) = (item("search"), item("open_page"));
+    let mut relay = expected.relay();
+    let mut told = |text: String| {
+        assert_eq!(relay.push(text.as_bytes(), &mut Vec::new()).failure, None, "{text}");
+        relay.usage_or_estimate(1)
+    };
+    for (item, so_far) in [(&search, 1), (&page, 1), (&search, 2)] {
+        told(event("response.output_item.added", &format!(r#""item":{item}"#)));
+        let usage = told(event("response.output_item.done", &format!(r#""item":{item}"#)));
+        assert_eq!((usage.searches, usage.estimated), (so_far, true), "{item}");
+    }
+    let usage = r#""usage":{"input_tokens":9,"output_tokens":5}"#;
+    let all = format!(r#""response":{{"output":[{search},{page},{search}],{usage}}}"#);
+    let usage = told(event("response.completed", &all));
+    assert_eq!((usage.searches, usage.input, usage.estimated), (2, 9, false));
+}
+
 /// What another provider's answer became for the client is not given to one that would refuse it.
 #[test]
 fn what_is_another_providers_is_cut_out() {

@@ -133,6 +133,7 @@ impl Price {
                 cached_input: map.read("cached_input", Value::price).unwrap_or(input),
                 cache_write: map.read("cache_write", Value::price).unwrap_or(input),
                 output: map.need("output", Value::price).unwrap_or_default(),
+                search: map.read("search", Value::price_of_search),
             };
             (from, price)
         })

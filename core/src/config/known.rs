@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::provider::{Protocol, ProviderConfig};
-use super::units::{count, pico_usd_per_token};
+use super::units::{count, pico_usd_per_search, pico_usd_per_token};
 use crate::catalog::Supports;
 use crate::cost::Price;
 use crate::model_facts::undated;
@@ -74,15 +74,19 @@ impl Known {
         {
             said.extend(supports);
         }
-        if let Some(Price { input, cached_input, cache_write, output }) = self.price {
+        if let Some(Price { input, cached_input, cache_write, output, search }) = self.price {
             let all = [
                 ("input", input),
                 ("cached_input", cached_input),
                 ("cache_write", cache_write),
                 ("output", output),
             ];
-            let all = all.map(|(key, price)| (key.to_owned(), Node::Text(usd_per_million(price))));
-            entry.push(("price".into(), Node::Map(all.into())));
+            let text =
+                |(key, price): (&str, u64)| (key.to_owned(), Node::Text(usd_per_million(price)));
+            let search =
+                search.map(|search| ("search".to_owned(), Node::Text(usd_per_thousand(search))));
+            let all = all.into_iter().map(text).chain(search).collect();
+            entry.push(("price".into(), Node::Map(all)));
         }
         if let Some(vocabulary) = self.vocabulary {
             entry.push(("vocabulary".into(), Node::Text(vocabulary.name().into())));
@@ -224,6 +228,11 @@ fn usd_per_million(price: u64) -> String {
     format!("{}.{:06}", price / 1_000_000, price % 1_000_000)
 }
 
+/// The price of a search in pico-USD, as a configuration says it.
+fn usd_per_thousand(price: u64) -> String {
+    format!("{}.{:09}", price / 1_000_000_000, price % 1_000_000_000)
+}
+
 /// What a line says behind the model's name.
 fn facts(line: &str) -> Option<(Supports, Option<Price>)> {
     let mut words = line.split_whitespace();
@@ -240,11 +249,13 @@ fn facts(line: &str) -> Option<(Supports, Option<Price>)> {
     };
     let mut price = || words.next().and_then(|word| pico_usd_per_token(word).ok());
     let (input, cached_input, cache_write, output) = (price(), price(), price(), price());
+    let search = words.next().and_then(|word| pico_usd_per_search(word).ok());
     let price = input.zip(output).map(|(input, output)| Price {
         input,
         cached_input: cached_input.unwrap_or(input),
         cache_write: cache_write.unwrap_or(input),
         output,
+        search,
     });
     Some((supports, price))
 }
@@ -268,7 +279,7 @@ mod tests {
         assert_eq!(table.0.len(), lines, "a model stands twice, or a line has no facts");
         for ((host, model), line) in &table.0 {
             let words: Vec<&str> = line.split_whitespace().collect();
-            assert_eq!(words.len(), 7, "{model}");
+            assert!(matches!(words.len(), 7 | 8), "{model}");
             assert!(
                 host.contains('.') && words[2].chars().all(|c| "tvajw-".contains(c)),
                 "{model}"
@@ -276,7 +287,11 @@ mod tests {
             let (supports, price) = facts(line).unwrap();
             let (window, output) = (supports.context_tokens, supports.output_tokens);
             assert!(output.unwrap() > 0 && output <= window, "{model}");
-            let prices = &words[3..];
+            let prices = &words[3..7];
+            if let Some(search) = words.get(7) {
+                let search = pico_usd_per_search(search).unwrap();
+                assert!(supports.web_search == Some(true) && price.unwrap().search == Some(search));
+            }
             assert_eq!(price.is_some(), prices[0] != "-" && prices[3] != "-", "{model}");
             assert_eq!(price.is_none(), prices.iter().all(|word| *word == "-"), "{model}");
             for word in prices.iter().filter(|word| **word != "-") {

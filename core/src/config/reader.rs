@@ -249,6 +249,11 @@ impl<'n> Value<'n> {
         self.number("a price in USD per million tokens", units::pico_usd_per_token)
     }
 
+    /// Reads a price in USD per thousand searches, in pico-USD per search.
+    pub(crate) fn price_of_search(&self) -> Option<u64> {
+        self.number("a price in USD per thousand searches", units::pico_usd_per_search)
+    }
+
     /// Reads one of a closed list of words. `what` names the kind of word, as in "strategy".
     pub(crate) fn choice<T: Copy>(&self, what: &str, words: &[(&'static str, T)]) -> Option<T> {
         let text = match self.node {

@@ -90,6 +90,16 @@ pub(crate) fn pico_usd_per_token(text: &str) -> Result<u64, Reason> {
     narrow(price)
 }
 
+/// A price in USD per thousand searches, as pico-USD per search.
+pub(crate) fn pico_usd_per_search(text: &str) -> Result<u64, Reason> {
+    let price =
+        decimal(text, 9)?.ok_or("is not a price in USD per thousand searches, such as 10")?;
+    if price > HIGHEST_PRICE_OF_SEARCH {
+        return Err("is more than a million USD per thousand searches".into());
+    }
+    narrow(price)
+}
+
 /// An unsigned decimal times ten to the `scale`, exactly. `None` if it is no decimal at all; an
 /// error if it is one that cannot be kept.
 fn decimal(text: &str, scale: usize) -> Result<Option<u128>, Reason> {
@@ -137,6 +147,8 @@ fn narrow(number: u128) -> Result<u64, Reason> {
 const LONGEST: Duration = Duration::from_secs(10 * 366 * 86_400);
 /// In pico-USD per token. Times the largest count this still fits 128 bits with room to spare.
 const HIGHEST_PRICE: u128 = 1_000_000_000_000;
+/// A million USD per thousand searches, in pico-USD per search.
+const HIGHEST_PRICE_OF_SEARCH: u128 = HIGHEST_PRICE * 1_000;
 
 #[cfg(test)]
 mod tests {
@@ -211,5 +223,8 @@ mod tests {
         assert_eq!(pico_usd_per_token("0"), Ok(0));
         assert!(pico_usd_per_token("0.0000001").is_err() && pico_usd_per_token("-1").is_err());
         assert!(pico_usd_per_token("1000001").is_err());
+        assert_eq!(pico_usd_per_search("12.50"), Ok(12_500_000_000));
+        assert_eq!(pico_usd_per_search("1000000"), Ok(1_000_000_000_000_000));
+        assert!(pico_usd_per_search("1000001").is_err() && pico_usd_per_search("-1").is_err());
     }
 }

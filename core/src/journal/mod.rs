@@ -72,7 +72,7 @@ pub use what_if::{Changed, WhatIf, what_if};
 pub use writer::JournalWriter;
 
 /// The number of the format described here. It rises with every change of what an input holds.
-pub const FORMAT: u64 = 4;
+pub const FORMAT: u64 = 5;
 
 const MAGIC: &[u8] = b"PMJOURNL";
 const ENGINE: &str = env!("CARGO_PKG_VERSION");

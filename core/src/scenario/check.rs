@@ -131,6 +131,7 @@ fn usage(check: &mut Check<'_>, expect: &UsageExpect, got: Option<Usage>) {
     check.within("usage.cached_tokens", expect.cached, got.map(|usage| usage.cached_input));
     check.within("usage.output_tokens", expect.output, got.map(|usage| usage.output));
     check.within("usage.reasoning_tokens", expect.reasoning, got.map(|usage| usage.reasoning));
+    check.within("usage.searches", expect.searches, got.map(|usage| usage.searches));
 }
 
 fn sorted(names: &[&'static str]) -> Vec<&'static str> {

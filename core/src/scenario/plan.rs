@@ -124,6 +124,7 @@ pub(super) struct CallExpect {
 pub(super) struct UsageExpect {
     pub(super) input: Option<Range<u64>>,
     pub(super) cached: Option<Range<u64>>,
+    pub(super) searches: Option<Range<u64>>,
     pub(super) output: Option<Range<u64>>,
     pub(super) reasoning: Option<Range<u64>>,
 }

@@ -162,6 +162,7 @@ fn answer_tape(answer: &Answer, stream: bool, input: u64) -> Tape {
         cache_write: 0,
         output: answer.output_tokens,
         reasoning: answer.reasoning_tokens,
+        searches: answer.searches,
         estimated: false,
     });
     let pieces = u32::try_from(answer.output_tokens.max(1)).unwrap_or(u32::MAX);

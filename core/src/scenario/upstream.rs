@@ -50,6 +50,8 @@ pub(super) struct Answer {
     pub(super) input_tokens: Option<u64>,
     pub(super) cached_tokens: u64,
     pub(super) reasoning_tokens: u64,
+    /// Searches of the web.
+    pub(super) searches: u64,
     /// Whether the provider reports usage at all.
     pub(super) usage: bool,
     pub(super) finish: Finish,
@@ -114,6 +116,7 @@ impl Default for Answer {
             input_tokens: None,
             cached_tokens: 0,
             reasoning_tokens: 0,
+            searches: 0,
             usage: true,
             finish: Finish::Stop,
             quota: None,

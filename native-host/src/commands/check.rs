@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{failed, serve};
 use crate::cli::CheckArgs;
 use crate::document::Source;
-use crate::known::{self, usd};
+use crate::known::{self, usd, usd_per_thousand};
 use crate::live::Means;
 
 /// Prints every fault, or, of a config without one, what is still worth knowing.
@@ -89,9 +89,11 @@ fn known_words(known: &Known) -> String {
         [("context_tokens", supports.context_tokens), ("output_tokens", supports.output_tokens)];
     let sizes = sizes.into_iter().filter_map(|(name, size)| Some(format!("{name} {}", size?)));
     let words = sizes.chain(abilities(known).map(|one| one.name().to_owned()));
+    let search = price.and_then(|price| price.search);
     let price = price.map(|price| format!("price {} / {}", usd(price.input), usd(price.output)));
+    let search = search.map(|search| format!("search {}", usd_per_thousand(search)));
     let vocabulary = vocabulary.map(|own| format!("vocabulary {}", own.name()));
-    words.chain(price).chain(vocabulary).collect::<Vec<_>>().join(", ")
+    words.chain(price).chain(search).chain(vocabulary).collect::<Vec<_>>().join(", ")
 }
 
 fn abilities(known: &Known) -> impl Iterator<Item = Capability> {

@@ -22,6 +22,7 @@ struct Sum {
     cache_write: u64,
     output: u64,
     reasoning: u64,
+    searches: u64,
     cost_nano_usd: u64,
     /// Calls whose tokens are reckoned.
     estimated: u64,
@@ -142,6 +143,7 @@ impl Sum {
         self.cache_write = self.cache_write.saturating_add(record.cache_write);
         self.output = self.output.saturating_add(record.output);
         self.reasoning = self.reasoning.saturating_add(record.reasoning);
+        self.searches = self.searches.saturating_add(record.searches);
         self.cost_nano_usd =
             self.cost_nano_usd.saturating_add(record.cost_nano_usd.unwrap_or_default());
         self.estimated += u64::from(record.estimated);
@@ -157,22 +159,26 @@ impl Sum {
             cache_write: self.cache_write.saturating_add(other.cache_write),
             output: self.output.saturating_add(other.output),
             reasoning: self.reasoning.saturating_add(other.reasoning),
+            searches: self.searches.saturating_add(other.searches),
             cost_nano_usd: self.cost_nano_usd.saturating_add(other.cost_nano_usd),
             estimated: self.estimated + other.estimated,
             unpriced: self.unpriced + other.unpriced,
         }
     }
 
-    fn columns(&self) -> [String; 8] {
-        let counts = [self.calls, self.failed, self.input, self.cached_input, self.output];
-        let [calls, failed, input, cached, output] = counts.map(|count| count.to_string());
+    fn columns(&self) -> [String; 9] {
+        let Self { calls, failed, input, cached_input, output, searches, .. } = *self;
+        let counts = [calls, failed, input, cached_input, output, searches];
+        let [calls, failed, input, cached, output, searches] =
+            counts.map(|count| count.to_string());
         let (estimated, unpriced) = (self.estimated.to_string(), self.unpriced.to_string());
-        [calls, failed, input, cached, output, usd(self.cost_nano_usd), estimated, unpriced]
+        let usd = usd(self.cost_nano_usd);
+        [calls, failed, input, cached, output, searches, usd, estimated, unpriced]
     }
 }
 
-const COLUMNS: [&str; 8] =
-    ["calls", "failed", "input", "cached", "output", "usd", "estimated", "unpriced"];
+const COLUMNS: [&str; 9] =
+    ["calls", "failed", "input", "cached", "output", "searches", "usd", "estimated", "unpriced"];
 
 /// Dollars, to a millionth.
 fn usd(nano: u64) -> String {
@@ -219,6 +225,7 @@ fn as_json(by: &[String], sums: &Sums) -> Value {
             "cache_write": sum.cache_write,
             "output": sum.output,
             "reasoning": sum.reasoning,
+            "searches": sum.searches,
             "cost_nano_usd": sum.cost_nano_usd,
             "estimated": sum.estimated,
             "unpriced": sum.unpriced,
@@ -242,9 +249,9 @@ mod tests {
         let lines: Vec<Vec<&str>> =
             table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0][..2], ["key", "calls"]);
-        assert_eq!((lines[1][0], lines[1][6]), ("long-name", "2.000000"));
-        assert_eq!((lines[2][0], lines[2][6]), ("a", "0.000002"));
-        assert_eq!((lines[3][0], lines[3][1], lines[3][6]), ("all", "12", "2.000002"));
+        assert_eq!((lines[1][0], lines[1][7]), ("long-name", "2.000000"));
+        assert_eq!((lines[2][0], lines[2][7]), ("a", "0.000002"));
+        assert_eq!((lines[3][0], lines[3][1], lines[3][7]), ("all", "12", "2.000002"));
     }
     #[test]
     fn a_line_that_is_torn_within_a_character_costs_no_other() {

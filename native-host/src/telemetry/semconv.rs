@@ -109,6 +109,7 @@ pub(crate) const ATTEMPTS: &str = "pointsman.attempts";
 pub(crate) const FALLBACKS: &str = "pointsman.fallbacks";
 pub(crate) const FAILURE: &str = "pointsman.failure.kind";
 pub(crate) const ESTIMATED: &str = "pointsman.usage.estimated";
+pub(crate) const SEARCHES: &str = "pointsman.usage.searches";
 /// The name of a log record that is a usage record.
 pub(crate) const USAGE_EVENT: &str = "pointsman.usage";
 

@@ -86,6 +86,8 @@ export interface Usage {
   cacheWrite?: number;
   output?: number;
   reasoning?: number;
+  /** Searches of the web that the provider made and bills. */
+  searches?: number;
   estimated?: boolean;
 }
 

@@ -100,20 +100,23 @@ pub(crate) struct UsageDto {
     cache_write: u64,
     output: u64,
     reasoning: u64,
+    searches: u64,
     estimated: bool,
 }
 
 impl From<Usage> for UsageDto {
     fn from(usage: Usage) -> Self {
-        let Usage { input, cached_input, cache_write, output, reasoning, estimated } = usage;
-        Self { input, cached_input, cache_write, output, reasoning, estimated }
+        let Usage { input, cached_input, cache_write, output, reasoning, searches, estimated } =
+            usage;
+        Self { input, cached_input, cache_write, output, reasoning, searches, estimated }
     }
 }
 
 impl From<UsageDto> for Usage {
     fn from(dto: UsageDto) -> Self {
-        let UsageDto { input, cached_input, cache_write, output, reasoning, estimated } = dto;
-        Self { input, cached_input, cache_write, output, reasoning, estimated }
+        let UsageDto { input, cached_input, cache_write, output, reasoning, searches, estimated } =
+            dto;
+        Self { input, cached_input, cache_write, output, reasoning, searches, estimated }
     }
 }
 

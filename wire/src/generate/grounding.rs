@@ -7,7 +7,7 @@ use crate::json::{Items, Json, List, Object, Tree, object};
 use crate::neutral::{Choice, Citation, Loss, Losses, Page, Part, Ruler, Search};
 use crate::sse::MAX_FRAME;
 
-const METADATA: &str = "groundingMetadata";
+pub(super) const METADATA: &str = "groundingMetadata";
 /// The members of the metadata that are read, and that come one after another in a stream.
 const MEMBERS: [&str; 3] = ["webSearchQueries", "groundingChunks", "groundingSupports"];
 
@@ -24,6 +24,12 @@ pub(super) fn read_search<'a>(candidate: Json<'a>) -> Option<Search<'a>> {
         Some(Page { url: page.get("uri")?.text()?, title })
     });
     Some(Search { queries, found: found.collect(), failed: None })
+}
+
+/// How often it was searched.
+pub(super) fn queries(candidate: Json<'_>) -> u64 {
+    let queries = list(candidate, "webSearchQueries");
+    queries.iter().filter(|one| one.text().is_some_and(|one| !one.is_empty())).count() as u64
 }
 
 fn list<'a>(candidate: Json<'a>, key: &str) -> Items<'a> {

@@ -1,9 +1,13 @@
 //! What a piece of a streamed answer, or a whole one, amounts to.
 
+use std::borrow::Cow;
+
 use pointsman_core::Usage;
 
 use super::failure::is_blocked;
 use super::finish::is_filtered;
+use super::grounding;
+use super::model::Gemini;
 use super::read_answer::read_answer;
 use super::usage::Counts;
 use crate::expected::Whole;
@@ -24,9 +28,10 @@ pub(crate) fn judge<'a>(json: &mut impl Pull<'a>) -> Result<Chunk, Broken> {
         }
         _ => return json.broken("an object"),
     }
-    let mut blocked = false;
+    let (mut blocked, mut model) = (false, None);
     while let Some(key) = json.next_member()? {
         match (&*key.decode(), json.kind()?) {
+            ("modelVersion", Kind::String) => model = Some(json.string()?),
             ("candidates", Kind::Array) => {
                 json.enter()?;
                 while json.next_element()? {
@@ -44,6 +49,7 @@ pub(crate) fn judge<'a>(json: &mut impl Pull<'a>) -> Result<Chunk, Broken> {
     }
     json.end()?;
     chunk.error |= blocked && chunk.choices == 0;
+    chunk.searches = billed(chunk.searches, || model.map(|model| model.decode()));
     Ok(chunk)
 }
 
@@ -59,9 +65,34 @@ pub(crate) fn judge_whole(body: &[u8]) -> Result<Whole, Broken> {
         for candidate in json.get("candidates").and_then(Json::list).unwrap_or_default() {
             let mut text = Skimmer::new(candidate.raw().as_bytes());
             text.walk(&mut |text| whole.output.add_string(text))?;
+            let queries = grounding::queries(candidate);
+            whole.searches = whole.searches.saturating_add(queries);
         }
+        let model = || json.get("modelVersion").and_then(Json::text).map(Cow::Borrowed);
+        whole.searches = billed(whole.searches, model);
     }
     Ok(whole)
+}
+
+/// How many searches Google bills for so many queries.
+fn billed<'m>(queries: u64, model: impl FnOnce() -> Option<Cow<'m, str>>) -> u64 {
+    // Of a prompt without queries nothing is looked at.
+    let by_prompt =
+        queries > 1 && model().is_some_and(|model| Gemini::named(&model).bills_prompts());
+    if by_prompt { 1 } else { queries }
+}
+
+/// Counts what was searched for.
+fn queries<'a>(json: &mut impl Pull<'a>, sum: &mut u64) -> Result<(), Broken> {
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        if key.decode() == "webSearchQueries" {
+            json.walk(&mut |text| *sum = sum.saturating_add(u64::from(!text.is_empty())))?;
+        } else {
+            json.skip()?;
+        }
+    }
+    Ok(())
 }
 
 fn candidate<'a>(json: &mut impl Pull<'a>, chunk: &mut Chunk) -> Result<(), Broken> {
@@ -85,6 +116,7 @@ fn candidate<'a>(json: &mut impl Pull<'a>, chunk: &mut Chunk) -> Result<(), Brok
                 filtered = is_filtered(&reason);
             }
             ("content", Kind::Object) => content(json, chunk)?,
+            (grounding::METADATA, Kind::Object) => queries(json, &mut chunk.searches)?,
             _ => _ = json.skip()?,
         }
     }
@@ -190,6 +222,30 @@ mod tests {
         assert!(part(r#"{"text":"one two three"}"#).output.tokens() > 1);
         let image = part(r#"{"inlineData":{"mimeType":"image/png","data":"eAeAeA"}}"#);
         assert_eq!(image.output.tokens(), 0);
+    }
+
+    #[test]
+    fn searches_are_counted_as_they_are_billed() {
+        let answer = |queries: &str, model: &str| {
+            format!(
+                r#"{{"candidates":[{{"content":{{"parts":[{{"text":"x"}}]}},
+                "groundingMetadata":{{"webSearchQueries":{queries},"groundingChunks":[]}}}}],
+                "usageMetadata":{{"promptTokenCount":1}},"modelVersion":"{model}"}}"#
+            )
+        };
+        for (queries, model, searches) in [
+            (r#"["a","b"]"#, "gemini-3.5-flash", 2),
+            (r#"["a","b"]"#, "gemini-2.5-flash", 1),
+            (r#"["a"]"#, "gemini-2.5-flash", 1),
+            ("[]", "gemini-2.5-flash", 0),
+            (r#"["a",""]"#, "", 1),
+            ("null", "gemini-3.5-flash", 0),
+        ] {
+            let answer = answer(queries, model);
+            assert_eq!(chunk(&answer).searches, searches, "{answer}");
+            assert_eq!(judge_whole(answer.as_bytes()).unwrap().searches, searches, "{answer}");
+        }
+        assert_eq!(part(r#"{"text":"x"}"#).searches, 0);
     }
 
     #[test]

@@ -41,6 +41,11 @@ impl Gemini {
         self.version >= (2, 0)
     }
 
+    /// Whether Google bills a prompt for which the web was searched, and not each query.
+    pub(super) fn bills_prompts(self) -> bool {
+        self.version < (3, 0)
+    }
+
     pub(super) fn searches_for_json(self) -> bool {
         self.version >= (3, 0)
     }

@@ -111,6 +111,15 @@ mod tests {
             "usage":{"output_tokens":7}}"#,
         );
         assert_eq!((stop.finished, stop.usage.unwrap().output), (1, 7));
+        let searched = chunk(
+            r#"{"type":"message_delta","usage":{"output_tokens":7,
+            "server_tool_use":{"web_fetch_requests":4,"web_search_requests":3}}}"#,
+        );
+        assert_eq!(searched.usage.unwrap().searches, 3);
+        for odd in ["null", "3", "{}", r#"{"web_search_requests":null}"#] {
+            let odd = format!(r#"{{"usage":{{"output_tokens":7,"server_tool_use":{odd}}}}}"#);
+            assert_eq!(chunk(&odd).usage.unwrap().searches, 0, "{odd}");
+        }
         let start = chunk(
             r#"{"type":"message_start","message":{"usage":{"input_tokens":10,
             "cache_read_input_tokens":100,"cache_creation_input_tokens":5}}}"#,

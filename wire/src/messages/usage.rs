@@ -13,6 +13,7 @@ pub(super) struct Counts {
     cache_write: u64,
     output: u64,
     thinking: u64,
+    searches: u64,
     /// Whether any was.
     seen: bool,
 }
@@ -32,6 +33,7 @@ impl Counts {
         set(&mut self.cache_write, &["cache_creation_input_tokens"]);
         set(&mut self.output, &["output_tokens"]);
         set(&mut self.thinking, &["output_tokens_details", "thinking_tokens"]);
+        set(&mut self.searches, &["server_tool_use", "web_search_requests"]);
     }
 
     /// `None` if nothing was reported.
@@ -43,6 +45,7 @@ impl Counts {
             cache_write: self.cache_write,
             output: self.output,
             reasoning: self.thinking,
+            searches: self.searches,
             estimated: false,
         })
     }
@@ -59,6 +62,9 @@ pub(super) fn write_usage(object: &mut Object<'_>, usage: Option<Usage>) {
         o.whole("output_tokens", usage.output);
         if usage.reasoning > 0 {
             o.object("output_tokens_details", |o| o.whole("thinking_tokens", usage.reasoning));
+        }
+        if usage.searches > 0 {
+            o.object("server_tool_use", |o| o.whole("web_search_requests", usage.searches));
         }
     });
 }
@@ -82,13 +88,15 @@ mod tests {
     fn cached_input_is_part_of_the_input() {
         let usage = read(&[r#"{"input_tokens":10,"cache_read_input_tokens":100,
             "cache_creation_input_tokens":1000,"output_tokens":7,
-            "output_tokens_details":{"thinking_tokens":3}}"#]);
+            "output_tokens_details":{"thinking_tokens":3},
+            "server_tool_use":{"web_search_requests":2,"web_fetch_requests":5}}"#]);
         let expected = Usage {
             input: 1110,
             cached_input: 100,
             cache_write: 1000,
             output: 7,
             reasoning: 3,
+            searches: 2,
             estimated: false,
         };
         assert_eq!(usage, Some(expected));
@@ -107,7 +115,7 @@ mod tests {
         #[test]
         fn what_is_written_is_read_back(
             fresh in 0..1_u64 << 40, cached in 0..1_u64 << 40, written in 0..1_u64 << 40,
-            output in 0..1_u64 << 40, reasoning in 0..1_u64 << 40,
+            output in 0..1_u64 << 40, reasoning in 0..1_u64 << 40, searches in 0..9_u64,
         ) {
             let usage = Usage {
                 input: fresh + cached + written,
@@ -115,6 +123,7 @@ mod tests {
                 cache_write: written,
                 output,
                 reasoning,
+                searches,
                 estimated: false,
             };
             let mut out = Vec::new();

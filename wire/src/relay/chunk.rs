@@ -15,6 +15,10 @@ pub(crate) struct Chunk {
     /// One bit for each choice whose finish reason it gives.
     pub(crate) finished: u128,
     pub(crate) usage: Option<Usage>,
+    /// Searches of the web that ended in it.
+    pub(crate) searched: u64,
+    /// All searches of the answer so far, if it says.
+    pub(crate) searches: u64,
     /// It carries an error in place of an answer.
     pub(crate) error: bool,
     /// A filter ended it, and there is nothing in it.
@@ -40,6 +44,7 @@ pub(super) fn most(a: Usage, b: Usage) -> Usage {
         cache_write: a.cache_write.max(b.cache_write),
         output: a.output.max(b.output),
         reasoning: a.reasoning.max(b.reasoning),
+        searches: a.searches.max(b.searches),
         estimated: a.estimated || b.estimated,
     }
 }

@@ -34,7 +34,10 @@ impl Relay {
                 Usage { output: usage.output.max(output), estimated: true, ..usage }
             }
             Some(usage) => usage,
-            None => Usage { input: input_tokens, output, estimated: true, ..Usage::default() },
+            None => {
+                let searches = self.reading.searches;
+                Usage { input: input_tokens, output, searches, estimated: true, ..Usage::default() }
+            }
         }
     }
 }

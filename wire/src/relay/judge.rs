@@ -73,6 +73,10 @@ impl Reading {
             }
             (before, now) => now.or(before),
         };
+        self.searches = self.searches.saturating_add(chunk.searched).max(chunk.searches);
+        if let Some(usage) = &mut self.usage {
+            usage.searches = usage.searches.max(self.searches);
+        }
         if chunk.done {
             // Without content this is the streamed form of an empty answer.
             let empty = self.phase == Phase::Waiting && !chunk.content;

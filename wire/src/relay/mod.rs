@@ -74,6 +74,7 @@ impl Relay {
             choices: u32::try_from(choices).unwrap_or(u32::MAX),
             finished: 0,
             usage: None,
+            searches: 0,
             output: Estimate::default(),
             facts: None,
         };
@@ -164,6 +165,8 @@ struct Reading {
     /// One bit for each choice that has given its finish reason.
     finished: u128,
     usage: Option<Usage>,
+    /// Searches of the web that the provider made.
+    searches: u64,
     output: Estimate,
     /// What the answer says of itself, if somebody wants to know.
     facts: Option<Box<ResponseFacts>>,

@@ -48,19 +48,27 @@ struct Event<'a> {
     delta: Option<Text<'a>>,
     /// An item is told of that is neither a message nor a thought: those say nothing yet.
     acts: bool,
+    /// It is a search of the web.
+    searches: bool,
     whole: Whole,
 }
 
 impl Event<'_> {
     fn read_item<'a>(&mut self, json: &mut impl Pull<'a>) -> Result<(), Broken> {
+        let (mut search, mut reads) = (false, false);
         json.enter()?;
         while let Some(key) = json.next_member()? {
-            if key.decode() == "type" && json.kind()? == Kind::String {
-                self.acts = !matches!(&*json.string()?.decode(), "message" | "reasoning");
-            } else {
-                json.skip()?;
+            match (&*key.decode(), json.kind()?) {
+                ("type", Kind::String) => {
+                    let kind = json.string()?.decode();
+                    self.acts = !matches!(&*kind, "message" | "reasoning");
+                    search = kind == SEARCH;
+                }
+                ("action", Kind::Object) => reads = action(json, &mut Estimate::default())?,
+                _ => _ = json.skip()?,
             }
         }
+        self.searches = search && !reads;
         Ok(())
     }
 
@@ -70,12 +78,14 @@ impl Event<'_> {
         let mut chunk = Chunk { error: self.whole.error, ..Chunk::default() };
         match name {
             "response.completed" | "response.incomplete" => {
-                chunk.usage = self.whole.usage;
+                (chunk.usage, chunk.searches) = (self.whole.usage, self.whole.searches);
                 (chunk.content, chunk.done, chunk.finished) = (true, true, 1);
             }
             "response.failed" | "error" => chunk.error = true,
             "response.output_item.added" => chunk.content = self.acts,
-            "response.output_item.done" => chunk.content = true,
+            "response.output_item.done" => {
+                (chunk.content, chunk.searched) = (true, self.searches.into());
+            }
             _ => {
                 if let Some(delta) = self.delta.filter(|_| name.ends_with(".delta")) {
                     chunk.content = !delta.is_empty();
@@ -95,7 +105,7 @@ fn read_response<'a>(json: &mut impl Pull<'a>) -> Result<Whole, Broken> {
             ("output", Kind::Array) => {
                 whole.answered = true;
                 whole.output = Estimate::default();
-                json.walk(&mut |text| whole.output.add_string(text))?;
+                items(json, &mut whole)?;
             }
             ("usage", _) => whole.usage = read_usage(json)?,
             ("error", kind) => {
@@ -107,6 +117,52 @@ fn read_response<'a>(json: &mut impl Pull<'a>) -> Result<Whole, Broken> {
     }
     Ok(whole)
 }
+
+/// The items of a response: how much is in them, and how many are searches.
+fn items<'a>(json: &mut impl Pull<'a>, whole: &mut Whole) -> Result<(), Broken> {
+    json.enter()?;
+    while json.next_element()? {
+        if json.kind()? != Kind::Object {
+            json.walk(&mut |text| whole.output.add_string(text))?;
+            continue;
+        }
+        let (mut search, mut reads) = (false, false);
+        json.enter()?;
+        while let Some(key) = json.next_member()? {
+            match (&*key.decode(), json.kind()?) {
+                ("type", Kind::String) => {
+                    let kind = json.string()?;
+                    search = kind.decode() == SEARCH;
+                    whole.output.add_string(kind);
+                }
+                ("action", Kind::Object) => reads = action(json, &mut whole.output)?,
+                _ => json.walk(&mut |text| whole.output.add_string(text))?,
+            }
+        }
+        whole.searches = whole.searches.saturating_add((search && !reads).into());
+    }
+    Ok(())
+}
+
+/// Whether what was done is something else than to search: a page that was found is opened, or looked
+/// through, which costs nothing of its own.
+fn action<'a>(json: &mut impl Pull<'a>, output: &mut Estimate) -> Result<bool, Broken> {
+    let mut reads = false;
+    json.enter()?;
+    while let Some(key) = json.next_member()? {
+        if key.decode() == "type" && json.kind()? == Kind::String {
+            let kind = json.string()?;
+            reads = kind.decode() != "search";
+            output.add_string(kind);
+        } else {
+            json.walk(&mut |text| output.add_string(text))?;
+        }
+    }
+    Ok(reads)
+}
+
+/// The type of an item that is a search of the web.
+const SEARCH: &str = "web_search_call";
 
 #[cfg(test)]
 mod tests {
@@ -170,5 +226,27 @@ mod tests {
         assert!(good.answered && !good.error && good.output.tokens() > 1);
         assert!(whole(r#"{"error":{"code":"server_error"},"output":[]}"#).error);
         assert!(!whole(r#"{"object":"list"}"#).answered);
+    }
+
+    #[test]
+    fn searches_are_counted_and_pages_that_are_read_are_not() {
+        let items = r#"{"type":"web_search_call","action":{"type":"search","query":"q"}},
+            {"type":"web_search_call","action":{"type":"open_page","url":"u"}},
+            {"action":{"type":"find_in_page"},"type":"web_search_call"},
+            {"type":"web_search_call","status":"completed"}, 3, {"type":"message","content":[]}"#;
+        let body = format!(r#"{{"output":[{items}],"usage":{{"output_tokens":5}}}}"#);
+        assert_eq!(judge_whole(body.as_bytes()).unwrap().searches, 2);
+        let end = chunk(&format!(r#"{{"type":"response.completed","response":{body}}}"#));
+        assert_eq!((end.searches, end.searched), (2, 0));
+        for (item, searched) in [
+            (r#"{"type":"web_search_call","action":{"type":"search"}}"#, 1),
+            (r#"{"action":{"type":"open_page"},"type":"web_search_call"}"#, 0),
+            (r#"{"type":"message"}"#, 0),
+        ] {
+            for (name, here) in [("done", searched), ("added", 0)] {
+                let event = format!(r#"{{"type":"response.output_item.{name}","item":{item}}}"#);
+                assert_eq!(chunk(&event).searched, here, "{event}");
+            }
+        }
     }
 }

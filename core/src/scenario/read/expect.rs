@@ -75,6 +75,7 @@ fn usage(value: &Value<'_>) -> Option<UsageExpect> {
         cached: fields.read("cached_tokens", counts),
         output: fields.read("output_tokens", counts),
         reasoning: fields.read("reasoning_tokens", counts),
+        searches: fields.read("searches", counts),
     })
 }
 

@@ -104,6 +104,7 @@ fn answer(value: &Value<'_>) -> Option<Answer> {
             input_tokens: fields.read("input_tokens", Value::count),
             cached_tokens: fields.read("cached_tokens", Value::count).unwrap_or(0),
             reasoning_tokens: reasoning_tokens.unwrap_or(0),
+            searches: fields.read("searches", Value::count).unwrap_or(0),
             usage: fields.read("usage", Value::bool).unwrap_or(usual.usage),
             finish: fields
                 .read("finish", |value| value.choice("reason for finishing", &FINISHES))

@@ -62,6 +62,7 @@ fn world(pasts: &[Past], stream: bool) -> World {
             cached_input: each,
             cache_write: each,
             output: each,
+            search: None,
         });
         deployment.facts.prices = price.map(Into::into).unwrap_or_default();
         deployment.rates = Rates::new(&Limits { concurrent: Some(1_000), ..Limits::default() });
