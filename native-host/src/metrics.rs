@@ -388,7 +388,7 @@ mod tests {
     fn touched() -> Metrics {
         let (metrics, second) = (Metrics::new(), Duration::from_secs(1));
         let name: Name = "x".into();
-        let usage = Usage { output: 7, ..Usage::default() };
+        let usage = Usage { output: 7, searches: 1, ..Usage::default() };
         metrics.call(&name, "served", 200, second);
         metrics.first_content(&name, second);
         metrics.attempt(&name, "ok");

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::bench::{Bench, chat_request, get, scratch_file, send, with_headers};
+use super::bench::{Bench, chat_request, get, post, scratch_file, send, with_headers};
 
 /// The key `app-secret` of team `growth`, and prices in whole dollars per token.
 const SECTIONS: &str = r"
@@ -125,6 +125,48 @@ async fn behind_a_deployment_for_any_each_model_has_its_price_and_who_has_none_i
     let other = sums.lines().find(|line| line.starts_with("a/other")).expect("a line");
     assert!(other.ends_with(" 1"), "{sums}");
 }
+
+#[tokio::test]
+async fn what_a_provider_searches_is_counted_and_paid() {
+    let log = scratch_file("");
+    let sections = SECTIONS.replace("HASH", HASH).replace("LOG", log.to_str().expect("a path"));
+    let anthropic = ("{ protocol: openai, base_url: \"http://EAST/v1\" }", ANTHROPIC);
+    let priced = "model: claude-sonnet-4-5, price: { input: 1, output: 2, search: 10 } }";
+    let edit = [anthropic, ("model: east-model }", priced)];
+    let mut bench = Bench::edited("ok: {}", "ok: {}", &sections, &edit).await;
+    for stream in [false, true] {
+        let asked = format!(
+            r#""model":"solo","stream":{stream},"messages":[{{"role":"user","content":"hi"}}]"#
+        );
+        let tool =
+            r#""max_tokens":99,"tools":[{"type":"web_search_20250305","name":"web_search"}]"#;
+        let messages = post("/v1/messages", &format!("{{{asked},{tool}}}"));
+        let chat =
+            post("/v1/chat/completions", &format!(r#"{{{asked},"web_search_options":{{}}}}"#));
+        for request in [messages, chat] {
+            let reply = send(bench.api, &request).await;
+            assert_eq!(reply.status, 200, "{reply:?}");
+        }
+    }
+    bench.until_at_rest().await;
+    let metrics = get(bench.admin, "/metrics").await.body;
+    let searches = "pointsman_searches_total{deployment=\"east\"} 4";
+    assert!(metrics.contains(searches), "{metrics}");
+    bench.signal("TERM");
+    assert_eq!(bench.exit_code().await, Some(0));
+    let records = records(&log);
+    assert_eq!(records.len(), 4);
+    for record in &records {
+        let count = |name: &str| record[name].as_u64().expect("a count");
+        assert_eq!(count("searches"), 1, "{record}");
+        let cost = count("input") * 1_000 + count("output") * 2_000 + 10_000_000;
+        assert_eq!(count("cost_nano_usd"), cost, "a cent for the search: {record}");
+    }
+    let sums: Value = serde_json::from_str(&usage(&log, &["--json"])).expect("JSON");
+    assert_eq!(sums[0]["searches"], 4, "{sums}");
+}
+
+const ANTHROPIC: &str = "{ protocol: anthropic, base_url: \"http://EAST/v1\" }";
 
 fn usage(log: &Path, more: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pointsman"));
