@@ -142,9 +142,14 @@ impl Pool {
         if let Some(lease) = shelf.share() {
             return Some(lease);
         }
-        // Those that have been closed go when their time is over.
-        while shelf.idle.front().is_some_and(|(_, since)| since.elapsed() >= IDLE) {
+        // From both ends: those between them get there, and are not looked at with each call.
+        let over =
+            |(one, since): &(One, Instant)| one.sender.is_closed() || since.elapsed() >= IDLE;
+        while shelf.idle.front().is_some_and(over) {
             shelf.idle.pop_front();
+        }
+        while shelf.idle.back().is_some_and(over) {
+            shelf.idle.pop_back();
         }
         let ready = shelf.idle.iter().rposition(|(one, _)| one.sender.is_ready())?;
         let (one, _) = shelf.idle.remove(ready)?;
