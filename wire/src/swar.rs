@@ -119,17 +119,21 @@ fn find(bytes: &[u8], hits: impl Fn(u64) -> u64, one: impl Fn(u8) -> bool) -> us
     bytes.len() - rest.len() + rest.iter().position(|&b| one(b)).unwrap_or(rest.len())
 }
 
-/// Whether all four are digits of hexadecimal numbers.
-pub(crate) fn are_hexadecimal(four: [u8; 4]) -> bool {
-    const ONES: u32 = 0x0101_0101;
-    const HIGH: u32 = 0x8080_8080;
+/// Whether all eight are digits of hexadecimal numbers.
+pub(crate) fn are_hexadecimal(eight: [u8; 8]) -> bool {
     // A sum reaches the high bit of a byte that is at least `least`.
-    let from = |word: u32, least: u8| (word & !HIGH) + ONES * u32::from(0x80 - least);
-    let word = u32::from_le_bytes(four);
+    let from = |word: u64, least: u8| (word & !HIGH) + ONES * u64::from(0x80 - least);
+    let word = u64::from_le_bytes(eight);
     let small = word | (ONES * 0x20);
     let digit = from(word, b'0') & !from(word, b'9' + 1);
     let letter = from(small, b'a') & !from(small, b'f' + 1);
     (digit | letter) & !word & HIGH == HIGH
+}
+
+/// The position of the first backslash, or the length.
+#[inline]
+pub(crate) const fn first_backslash(piece: [u8; 8]) -> usize {
+    (equal(u64::from_le_bytes(piece), b'\\').trailing_zeros() / 8) as usize
 }
 
 /// The high bit of each byte equal to `byte`. Bits above the lowest one may be false, so only the
@@ -213,11 +217,11 @@ mod tests {
     #[test]
     fn hexadecimal_digits_are_told_from_all_other_bytes() {
         for byte in 0..=u8::MAX {
-            for at in 0..4 {
+            for at in 0..8 {
                 for other in *b"09afAF" {
-                    let mut four = [other; 4];
-                    four[at] = byte;
-                    assert_eq!(are_hexadecimal(four), byte.is_ascii_hexdigit(), "{four:?}");
+                    let mut eight = [other; 8];
+                    eight[at] = byte;
+                    assert_eq!(are_hexadecimal(eight), byte.is_ascii_hexdigit(), "{eight:?}");
                 }
             }
         }

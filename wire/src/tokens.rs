@@ -6,7 +6,9 @@
 //! base64 and identifiers dear), and characters of other scripts. All in integers, so that every
 //! build gives the same number; the core scales it by what providers then report.
 
-use crate::json::{Escapes, Text, split_escape, split_plain};
+mod escaped;
+
+use crate::json::{Escapes, Text};
 
 /// Prices are in 64ths of a token.
 const TOKEN: u64 = 64;
@@ -66,7 +68,7 @@ impl Estimate {
         match text.escapes {
             Escapes::None => self.add_bytes::<false>(text.raw.as_bytes()),
             Escapes::Short => self.add_bytes::<true>(text.raw.as_bytes()),
-            Escapes::Unicode => self.add_unicode_escaped(text.raw),
+            Escapes::Unicode => self.add_unicode_escaped(text.raw.as_bytes()),
         }
         self.units = self.units.min(most);
     }
@@ -82,31 +84,6 @@ impl Estimate {
     /// of noise would come to more.
     const fn most_with(self, bytes: usize) -> u64 {
         self.units.saturating_add((bytes as u64).saturating_mul(TOKEN))
-    }
-
-    /// Adds a text with escapes such as `\u4e2d`, which some libraries write for all but ASCII.
-    fn add_unicode_escaped(&mut self, text: &str) {
-        let mut ascii = Gathered::default();
-        let mut rest = text;
-        loop {
-            let (plain, escapes) = split_plain(rest);
-            ascii.extend(plain.as_bytes(), self);
-            rest = escapes;
-            while let Some((char, behind)) = split_escape(rest) {
-                match u8::try_from(char) {
-                    Ok(byte) if byte.is_ascii() => ascii.push(byte, self),
-                    _ => {
-                        self.add_units(character_price(char));
-                        // It parts what stands beside it.
-                        ascii.push(b' ', self);
-                    }
-                }
-                rest = behind;
-            }
-            if rest.len() == escapes.len() {
-                return ascii.finish(self);
-            }
-        }
     }
 
     /// Adds a text; if it is `ESCAPED`, one with escapes of one character, which are told by the
@@ -131,59 +108,6 @@ impl Estimate {
 
     fn add_units(&mut self, units: u64) {
         self.units = self.units.saturating_add(units);
-    }
-}
-
-/// A text that comes byte by byte, gathered into a block.
-struct Gathered {
-    /// It begins with the byte before it; what is not used is spaces.
-    block: [u8; LONG + 1],
-    used: usize,
-}
-
-impl Default for Gathered {
-    fn default() -> Self {
-        Self { block: [b' '; LONG + 1], used: 1 }
-    }
-}
-
-impl Gathered {
-    fn push(&mut self, byte: u8, sum: &mut Estimate) {
-        if self.used == self.block.len() {
-            self.finish(sum);
-        }
-        if let Some(to) = self.block.get_mut(self.used) {
-            *to = byte;
-        }
-        self.used += 1;
-    }
-
-    fn extend(&mut self, text: &[u8], sum: &mut Estimate) {
-        // To call a copy costs more than some bytes.
-        if text.len() < 8 {
-            return text.iter().for_each(|byte| self.push(*byte, sum));
-        }
-        let mut rest = text;
-        while !rest.is_empty() {
-            if self.used == self.block.len() {
-                self.finish(sum);
-            }
-            let free = self.block.get_mut(self.used..).unwrap_or_default();
-            let (now, later) = rest.split_at(rest.len().min(free.len()));
-            if let Some(to) = free.get_mut(..now.len()) {
-                to.copy_from_slice(now);
-            }
-            self.used += now.len();
-            rest = later;
-        }
-    }
-
-    /// Adds what the block has.
-    fn finish(&mut self, sum: &mut Estimate) {
-        sum.add_units(price::<false, _>(&self.block));
-        let last = self.block[LONG];
-        *self = Self::default();
-        self.block[0] = last;
     }
 }
 
@@ -438,7 +362,7 @@ mod tests {
             prop_assert_eq!(escaped.units, plainly(text.as_bytes(), true));
             let written: String = text.encode_utf16().map(|u| format!("\\u{u:04x}")).collect();
             let mut unicode = Estimate::default();
-            unicode.add_unicode_escaped(&written);
+            unicode.add_unicode_escaped(written.as_bytes());
             prop_assert_eq!(unicode, plain);
         }
 

@@ -15,5 +15,5 @@ pub(crate) use fields::Fields;
 pub(crate) use pull::Pull;
 pub use skim::JsonFault;
 pub(crate) use skim::{Broken, Kind, Skimmer, Span};
-pub(crate) use text::{Escapes, Text, split_escape, split_plain, write_string};
+pub(crate) use text::{Escapes, Text, one_unit, read_escape, two_units, write_string};
 pub(crate) use tree::{Items, Json, Tree};

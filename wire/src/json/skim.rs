@@ -8,7 +8,7 @@
 use core::fmt;
 use core::ops::Range;
 
-use super::text::{Escapes, Text};
+use super::text::{Escapes, Text, begins_with_two_escapes};
 use crate::swar::{are_hexadecimal, find_string_special, pass_short_escapes};
 
 /// Where a value stands in the input, in bytes.
@@ -275,7 +275,13 @@ impl<'a> Skimmer<'a> {
         let mut escapes = Escapes::Short;
         while let Some(rest @ [b'\\', ..]) = self.bytes.get(self.at..) {
             match rest {
-                [_, b'u', a, b, c, d, ..] if are_hexadecimal([*a, *b, *c, *d]) => {
+                [_, b'u', ..] if begins_with_two_escapes(rest) => {
+                    escapes = Escapes::Unicode;
+                    self.at += 12;
+                }
+                [_, b'u', a, b, c, d, ..]
+                    if are_hexadecimal([*a, *b, *c, *d, b'0', b'0', b'0', b'0']) =>
+                {
                     escapes = Escapes::Unicode;
                     self.at += 6;
                 }

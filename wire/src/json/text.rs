@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::skim::Span;
-use crate::swar::find_string_special;
+use crate::swar::{are_hexadecimal, find_string_special};
 
 /// A checked JSON string where it stands in the input.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ impl<'a> Text<'a> {
 }
 
 /// What a checked string has before its first escape, and the rest.
-pub(crate) fn split_plain(text: &str) -> (&str, &str) {
+fn split_plain(text: &str) -> (&str, &str) {
     // Nothing else that is special stands between the quotes.
     let at = find_string_special(text.as_bytes(), 0);
     text.split_at_checked(at).unwrap_or((text, ""))
@@ -83,7 +83,7 @@ pub(crate) fn split_plain(text: &str) -> (&str, &str) {
 /// What the escape stands for that a checked string begins with, and the rest; `None` if it begins
 /// with none.
 #[inline]
-pub(crate) fn split_escape(text: &str) -> Option<(char, &str)> {
+fn split_escape(text: &str) -> Option<(char, &str)> {
     if !text.starts_with('\\') {
         return None;
     }
@@ -92,7 +92,7 @@ pub(crate) fn split_escape(text: &str) -> Option<(char, &str)> {
 }
 
 /// The character that `escape` begins with, and how many bytes it takes there.
-fn read_escape(escape: &[u8]) -> Option<(char, usize)> {
+pub(crate) fn read_escape(escape: &[u8]) -> Option<(char, usize)> {
     let char = match escape.get(1)? {
         b'u' => return read_unicode_escape(escape),
         b'n' => '\n',
@@ -124,6 +124,40 @@ fn unit([_, _, a, b, c, d]: [u8; 6]) -> u32 {
     let values = (digits & 0x0f0f_0f0f) + 9 * (digits >> 6 & 0x0101_0101);
     let pairs = (values | values >> 4) & 0x00ff_00ff;
     (pairs | pairs >> 8) & 0xffff
+}
+
+/// The value of an escape such as `\u4e2d` in a checked string.
+#[inline]
+pub(crate) fn one_unit(one: &[u8; 6]) -> Option<u16> {
+    one.starts_with(b"\\u").then(|| unit(*one) as u16)
+}
+
+/// The values of two escapes such as `\u4e2d` side by side in a checked string.
+#[inline]
+pub(crate) fn two_units(two: &[u8; 12]) -> Option<[u16; 2]> {
+    let [b'\\', b'u', a, b, c, d, b'\\', b'u', e, f, g, h] = *two else { return None };
+    let units = units([a, b, c, d, e, f, g, h]);
+    Some([(units >> 32) as u16, units as u16])
+}
+
+/// Two codes of four hexadecimal digits each, in the halves of a word.
+const fn units(digits: [u8; 8]) -> u64 {
+    let digits = u64::from_be_bytes(digits);
+    // As in `unit`, all eight at once.
+    let values = (digits & 0x0f0f_0f0f_0f0f_0f0f) + 9 * ((digits >> 6) & 0x0101_0101_0101_0101);
+    let pairs = (values | values >> 4) & 0x00ff_00ff_00ff_00ff;
+    (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff
+}
+
+/// Whether `text` begins with escapes such as `\u4e2d`, two of them.
+#[inline]
+pub(super) fn begins_with_two_escapes(text: &[u8]) -> bool {
+    match text {
+        [b'\\', b'u', a, b, c, d, b'\\', b'u', e, f, g, h, ..] => {
+            are_hexadecimal([*a, *b, *c, *d, *e, *f, *g, *h])
+        }
+        _ => false,
+    }
 }
 
 /// Appends `text` as a JSON string, with its quotes.
