@@ -22,12 +22,15 @@ use crate::keys::{self, NoEntry};
 use crate::knobs;
 use crate::repeat;
 use crate::reply;
+use crate::stop::Phase;
 use crate::telemetry;
 use crate::upstream::Question;
 
 /// How long the rest of a body that is too large is taken and dropped, as long as it is not more than
 /// twice what is allowed.
 const REST_TIME: Duration = Duration::from_secs(10);
+/// How long a body may still take when a drain has begun.
+const LAST_BYTES: Duration = Duration::from_secs(5);
 
 /// Answers one request.
 ///
@@ -80,7 +83,12 @@ async fn ask(
     let limit = gateway.max_body();
     let mut held = gateway.room.hold();
     let reading = intake::read_within(&mut body, limit, &mut held);
-    let bytes = match timeout(gateway.bounds.body_time, reading).await {
+    let read = tokio::select! {
+        biased;
+        read = timeout(gateway.bounds.body_time, reading) => read,
+        () = drained(&gateway) => return Ok(closing(reply::cut_by_drain(dialect))),
+    };
+    let bytes = match read {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(IntakeError::TooLarge)) => {
             let rest = intake::drop_rest(body, limit.saturating_mul(2));
@@ -228,6 +236,12 @@ fn too_large(dialect: Dialect, limit: usize) -> Response<OutBody> {
 fn too_many_headers(dialect: Dialect, limit: u64) -> Response<OutBody> {
     let message = format!("there are more than {limit} headers (`server.max_headers`)");
     reply::error(ErrorReply::new(dialect, 431, "too_many_headers", &message), None, None)
+}
+
+/// Resolves when a drain waits no longer for a body.
+async fn drained(gateway: &Gateway) {
+    gateway.stop.reached(Phase::Draining).await;
+    tokio::time::sleep(LAST_BYTES).await;
 }
 
 fn too_slow(dialect: Dialect) -> Response<OutBody> {

@@ -6,6 +6,8 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -26,13 +28,33 @@ pub(crate) struct Patient<S> {
     standstill: Duration,
     /// Until when it must take something; `None` while nothing waits for it.
     stuck: Option<Pin<Box<Sleep>>>,
+    unsent: Unsent,
+}
+
+/// Whether something waits for the client to take it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unsent(Arc<AtomicBool>);
+
+impl Unsent {
+    pub(crate) fn is_some(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, waits: bool) {
+        self.0.store(waits, Ordering::Relaxed);
+    }
 }
 
 impl<S> Patient<S> {
     /// Wraps a stream that has just been accepted.
     pub(crate) fn new(stream: S, greeting: Duration, standstill: Duration) -> Self {
         let greeting = Some(Box::pin(sleep(greeting)));
-        Self { stream, greeting, greeted: 0, standstill, stuck: None }
+        Self { stream, greeting, greeted: 0, standstill, stuck: None, unsent: Unsent::default() }
+    }
+
+    /// Whether something waits for the client, from now on.
+    pub(crate) fn unsent(&self) -> Unsent {
+        self.unsent.clone()
     }
 
     /// Passes on what writing brought, unless nothing has moved for too long.
@@ -45,6 +67,7 @@ impl<S> Patient<S> {
             self.stuck = None;
             return written;
         }
+        self.unsent.set(true);
         let standstill = self.standstill;
         let stuck = self.stuck.get_or_insert_with(|| Box::pin(sleep(standstill)));
         ready!(stuck.as_mut().poll(context));
@@ -97,7 +120,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        // What has been written may still be on its way through TLS.
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.unsent.set(flushed.is_pending());
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

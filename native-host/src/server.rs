@@ -20,7 +20,7 @@ use crate::api;
 use crate::body::{Cut, PIECE};
 use crate::gateway::Gateway;
 use crate::in_use::{LastOf, Requests};
-use crate::patience::Patient;
+use crate::patience::{Patient, Unsent};
 use crate::seats::Seats;
 use crate::stop::Phase;
 
@@ -31,6 +31,10 @@ const ADMIN_CONNECTIONS_OF_ONE: u64 = 256;
 
 /// How long an HTTP/2 client may take over a ping's answer, at most.
 const PONG: Duration = Duration::from_secs(20);
+
+/// How long a client may be in the middle of a request, or idle, once its connection is to end;
+/// it may take twice as long.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What is behind a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +112,12 @@ async fn connection(stream: TcpStream, door: Door, closes: Phase, gateway: Arc<G
     let stream = Patient::new(stream, head_time, write_time);
     let tls = gateway.live().certificates.of(door).cloned();
     let Some(tls) = tls else { return speak(stream, door, closes, gateway).await };
-    match timeout(head_time, TlsAcceptor::from(tls).accept(stream)).await {
+    let handshake = timeout(head_time, TlsAcceptor::from(tls).accept(stream));
+    let shaken = tokio::select! {
+        shaken = handshake => shaken,
+        () = gateway.stop.reached(closes) => return,
+    };
+    match shaken {
         Ok(Ok(stream)) => {
             // What was said for TLS is no greeting yet.
             speak(Patient::new(stream, head_time, write_time), door, closes, gateway).await;
@@ -124,6 +133,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let closed = gateway.stop.reached(closes);
+    let unsent = stream.unsent();
     let requests = Arc::new(Requests::default());
     let service = service_fn(|request| {
         let (gateway, in_use) = (Arc::clone(&gateway), requests.begin());
@@ -158,5 +168,19 @@ where
         () = closed => connection.as_mut().graceful_shutdown(),
         () = requests.idle_for(bounds.head_time) => connection.as_mut().graceful_shutdown(),
     }
-    let _ = connection.await;
+    tokio::select! {
+        _ = connection => {}
+        // Half a request's head holds up no drain, nor do pings.
+        () = silence(&requests, &unsent) => {}
+    }
+}
+
+/// Resolves when no request is under way and no answer is still being taken.
+async fn silence(requests: &Requests, unsent: &Unsent) {
+    loop {
+        requests.idle_for(LAST_WORDS).await;
+        if !unsent.is_some() {
+            return;
+        }
+    }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -53,6 +53,8 @@ fn with_keys(transaction: &redb::WriteTransaction) -> Result<(), redb::Error> {
 #[derive(Debug)]
 pub(crate) struct Store {
     path: PathBuf,
+    /// Which file was opened: its device and its number there.
+    file: (u64, u64),
     /// `None` after a failed write, until it has been opened again.
     database: Mutex<Option<Database>>,
     /// Why the last write failed, if it did.
@@ -73,7 +75,18 @@ impl Store {
         }
         let database = open(&path).map_err(fault)?;
         migrate(&database).map_err(fault)?;
-        Ok(Self { database: Mutex::new(Some(database)), path, problem: Mutex::default() })
+        let file = identity(&path).map_err(fault)?;
+        Ok(Self { database: Mutex::new(Some(database)), path, file, problem: Mutex::default() })
+    }
+
+    /// That the file which was opened is still in its place: what is written to one that was deleted
+    /// or moved away is not there after a restart, and one that came instead is somebody else's.
+    fn is_in_place(&self) -> Result<(), String> {
+        match identity(&self.path) {
+            Ok(file) if file == self.file => Ok(()),
+            Ok(_) => Err("is no longer the file that was opened: put that one back".into()),
+            Err(error) => Err(format!("was moved away or deleted: put it back ({error})")),
+        }
     }
 
     /// The state that is kept, if there is any.
@@ -133,6 +146,7 @@ impl Store {
 
     fn try_to_write(&self, rows: &Rows) -> Result<(), String> {
         let mut place = self.database();
+        self.is_in_place()?;
         let database = match place.take() {
             Some(database) => database,
             None => open(&self.path)?,
@@ -182,6 +196,7 @@ impl Store {
         let Some(database) = database.as_ref() else {
             return Err("the store cannot be written at the moment".into());
         };
+        self.is_in_place().map_err(|error| format!("the store {error}"))?;
         caught(|| {
             let transaction = database.begin_write()?;
             {
@@ -240,6 +255,11 @@ fn begin(path: &Path) -> Result<(), String> {
     let owner = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(&new, owner).map_err(|error| cannot(&error))?;
     std::fs::rename(&new, path).map_err(|error| cannot(&error))
+}
+
+fn identity(path: &Path) -> Result<(u64, u64), String> {
+    let found = std::fs::metadata(path).map_err(|error| format!("cannot be looked at: {error}"))?;
+    Ok((found.dev(), found.ino()))
 }
 
 fn open(path: &Path) -> Result<Database, String> {

@@ -1,7 +1,7 @@
 //! Clients that leave, and gateways that are told to stop.
 
 use super::bench::{Bench, chat_request, get, read_to_end, seen, send_owned, send_until, until};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 /// Slow enough to be left in the middle.
@@ -63,6 +63,49 @@ async fn a_drain_lets_streams_end_and_takes_no_new_ones() {
     }
     let reply = read_to_end(client, raw).await;
     assert!(reply.is_whole_stream(), "{reply:?}");
+    assert_eq!(bench.exit_code().await, Some(0));
+}
+
+/// Its drain is longer than any test waits.
+#[tokio::test]
+async fn what_is_half_sent_holds_up_no_drain() {
+    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: test\r\ncontent-length: 100\r\n\r\n";
+    let half_a_head = &head[..30];
+    let half_a_body = format!("{head}{{");
+    let after_a_call =
+        format!("{}{half_a_head}", chat_request("solo", false).replace("close", "keep-alive"));
+    // HTTP/2, whose client answers no ping: its preface, and empty settings.
+    let pings = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u{4}\0\0\0\0\0";
+    for (said, answered) in
+        [(half_a_head, ""), (&half_a_body, "shutting_down"), (&after_a_call, "Hello"), (pings, "")]
+    {
+        let mut bench =
+            Bench::edited("ok: {}", "ok: {}", "", &[("drain: 10s", "drain: 600s")]).await;
+        let mut client = TcpStream::connect(bench.api).await.expect("a connection");
+        client.write_all(said.as_bytes()).await.expect("room");
+        until("it has come", || async { !get(bench.admin, "/metrics").await.body.is_empty() })
+            .await;
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        bench.signal("TERM");
+        assert_eq!(bench.exit_code().await, Some(0), "{said}");
+        let mut heard = Vec::new();
+        let _ = client.read_to_end(&mut heard).await;
+        let heard = String::from_utf8_lossy(&heard);
+        assert!(heard.contains(answered), "{said}: {heard}");
+    }
+}
+
+/// More than sockets hold, so that it is still on its way when the drain begins.
+#[tokio::test]
+async fn a_whole_answer_that_is_taken_slowly_is_not_cut_by_a_drain() {
+    let long = "ok: { first_token: 1ms, total: 2ms, output_tokens: 2000000 }";
+    let edits = [("drain: 10s", "drain: 600s"), ("idle: 1s, total: 12s", "idle: 60s, total: 600s")];
+    let mut bench = Bench::edited(long, "ok: {}", "", &edits).await;
+    let (client, raw) = send_until(bench.api, &chat_request("solo", false), "Hello").await;
+    bench.signal("TERM");
+    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
+    let reply = read_to_end(client, raw).await;
+    assert!(serde_json::from_str::<serde_json::Value>(&reply.body).is_ok(), "{}", reply.body.len());
     assert_eq!(bench.exit_code().await, Some(0));
 }
 

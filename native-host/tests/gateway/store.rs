@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::bench::{Bench, chat_request, get, post, scratch_file, send, send_until};
+use super::bench::{Bench, chat_request, get, post, scratch_file, send, send_until, until};
 
 /// A budget of five dollars a month for whoever comes, at a dollar a million tokens.
 const SECTIONS: &str = r#"
@@ -140,6 +140,50 @@ async fn a_spent_budget_is_refused_and_a_restart_does_not_make_it_whole() {
     std::fs::remove_file(store).expect("a store");
 }
 
+/// Why the store cannot be written, as an operator is told.
+async fn problem(bench: &Bench) -> Option<String> {
+    let status = get(bench.admin, "/status").await.json();
+    status["store"]["problem"].as_str().map(str::to_owned)
+}
+
+#[tokio::test]
+async fn a_store_that_is_moved_away_is_told_and_nothing_is_lost_once_it_is_back() {
+    let store = new_store();
+    let away = store.with_extension("away");
+    let mut bench = stored("ok: { output_tokens: 7 }", &store).await;
+    call(&bench).await;
+    bench.until_at_rest().await;
+    let (once, _) = money(&bench).await;
+    until_written(&bench).await;
+
+    std::fs::rename(&store, &away).expect("a store");
+    call(&bench).await;
+    until("it is told", || async { problem(&bench).await.is_some() }).await;
+    assert!(problem(&bench).await.expect("one").contains("put it back"));
+    let made = send(bench.admin, &post("/keys", r#"{ "name": "late" }"#)).await;
+    assert_eq!(made.status, 409, "{made:?}");
+    // Another store in its place is somebody else's.
+    std::fs::copy(&away, &store).expect("a copy");
+    let before = std::fs::read(&store).expect("the copy");
+    until("it is another", || async {
+        call(&bench).await;
+        problem(&bench).await.is_some_and(|problem| problem.contains("that one back"))
+    })
+    .await;
+    assert!(before == std::fs::read(&store).expect("the copy"), "it was written to");
+
+    std::fs::rename(&away, &store).expect("the store");
+    until("it is over", || async { problem(&bench).await.is_none() }).await;
+    bench.until_at_rest().await;
+    until_written(&bench).await;
+    let (spent, _) = money(&bench).await;
+    assert!(spent > once, "{spent}");
+    bench.crash_and_restart();
+    assert_eq!(money(&bench).await, (spent, 0));
+    drop(bench);
+    std::fs::remove_file(store).expect("a store");
+}
+
 #[tokio::test]
 async fn on_a_full_disk_calls_go_on_and_nothing_is_lost_once_there_is_room() {
     let store = new_store();
@@ -151,13 +195,7 @@ async fn on_a_full_disk_calls_go_on_and_nothing_is_lost_once_there_is_room() {
 
     bench.fill_disk(true);
     call(&bench).await;
-    let problem = async || {
-        let status = get(bench.admin, "/status").await.json();
-        status["store"]["problem"].as_str().map(str::to_owned)
-    };
-    while problem().await.is_none() {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    until("it is told", || async { problem(&bench).await.is_some() }).await;
     let page = get(bench.admin, "/metrics").await.body;
     assert!(page.contains(r#"pointsman_store_writes_total{result="failed"} "#), "{page}");
     // A key that a restart would not know is not made.
@@ -167,9 +205,7 @@ async fn on_a_full_disk_calls_go_on_and_nothing_is_lost_once_there_is_room() {
     call(&bench).await;
 
     bench.fill_disk(false);
-    while problem().await.is_some() {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    until("it is over", || async { problem(&bench).await.is_none() }).await;
     bench.until_at_rest().await;
     until_written(&bench).await;
     bench.crash_and_restart();
