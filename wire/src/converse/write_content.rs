@@ -15,11 +15,11 @@ const MAX_ID: usize = 64;
 /// The longest name of a document, with room for a number behind it.
 const MAX_NAME: usize = 180;
 
-/// Whether the protocol takes the part at all: it has no empty texts, and no thoughts without proof
+/// Whether the protocol takes the part at all: it has no blank texts, and no thoughts without proof
 /// of whose they are.
 pub(super) fn is_said(part: &Part<'_>) -> bool {
     match part {
-        Part::Text { text, .. } | Part::Refusal(text) => !text.is_empty(),
+        Part::Text { text, .. } | Part::Refusal(text) => !text.trim().is_empty(),
         Part::Reasoning { signature, redacted, .. } => signature.is_some() || redacted.is_some(),
         Part::Media { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => true,
         Part::Search(_) => false,

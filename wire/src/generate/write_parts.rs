@@ -37,18 +37,13 @@ impl PartWriter<'_> {
         path: &str,
     ) -> Result<(), Untranslatable> {
         match part {
-            Part::Text { text, citations, cache } => {
-                self.lose(!citations.is_empty(), path, "citations");
-                self.lose(cache.is_some(), path, "cache_control");
+            Part::Text { text, .. } => {
+                self.lose_hints(part, path);
                 list.object(|o| o.text("text", text));
             }
             Part::Refusal(text) => list.object(|o| o.text("text", text)),
-            Part::Media { name, detail, cache, about, .. } => {
-                self.lose(about.context.is_some(), path, "context");
-                self.lose(about.cited, path, "citations");
-                self.lose(name.is_some(), path, "name");
-                self.lose(detail.is_some_and(|detail| detail != "auto"), path, "detail");
-                self.lose(cache.is_some(), path, "cache_control");
+            Part::Media { .. } => {
+                self.lose_hints(part, path);
                 list.object(|o| write_media(o, part, path))?;
             }
             Part::Reasoning { text, signature, .. } => {
@@ -77,6 +72,24 @@ impl PartWriter<'_> {
         }
     }
 
+    /// What is said of a text or of media, and has no member here.
+    fn lose_hints(&mut self, part: &Part<'_>, path: &str) {
+        match part {
+            Part::Text { citations, cache, .. } => {
+                self.lose(!citations.is_empty(), path, "citations");
+                self.lose(cache.is_some(), path, "cache_control");
+            }
+            Part::Media { name, detail, cache, about, .. } => {
+                self.lose(about.context.is_some(), path, "context");
+                self.lose(about.cited, path, "citations");
+                self.lose(name.is_some(), path, "name");
+                self.lose(detail.is_some_and(|detail| detail != "auto"), path, "detail");
+                self.lose(cache.is_some(), path, "cache_control");
+            }
+            _ => {}
+        }
+    }
+
     /// A result, and behind it the media that older models do not take inside it.
     fn result(
         &mut self,
@@ -89,6 +102,9 @@ impl PartWriter<'_> {
             let why = "answers no call in this conversation, whose function Gemini must be told";
             return Err(Untranslatable { path: path.to_owned(), why });
         };
+        for (at, part) in content.iter().enumerate() {
+            self.lose_hints(part, &format!("{path}.content[{at}]"));
+        }
         let media = content.iter().filter(|part| matches!(part, Part::Media { .. }));
         list.object(|o| {
             o.object("functionResponse", |o| {

@@ -8,11 +8,11 @@ use crate::neutral::{Cache, Media, Part, Source, Untranslatable};
 const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 const PDF: &str = "application/pdf";
 
-/// Whether the protocol takes the part at all: it has no empty texts, and no thoughts without
+/// Whether the protocol takes the part at all: it has no blank texts, and no thoughts without
 /// proof of whose they are.
 pub(super) fn is_said(part: &Part<'_>) -> bool {
     match part {
-        Part::Text { text, .. } | Part::Refusal(text) => !text.is_empty(),
+        Part::Text { text, .. } | Part::Refusal(text) => !text.trim().is_empty(),
         Part::Reasoning { signature, redacted, .. } => signature.is_some() || redacted.is_some(),
         Part::Media { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => true,
         Part::Search(_) => false,

@@ -149,3 +149,14 @@ fn documents_have_names_of_their_own() {
     assert_eq!(names, ["My notes (1) txt", "My notes (1) txt 2", "document", "document 2"]);
     assert_eq!(content[0]["document"]["format"], "txt");
 }
+
+#[test]
+fn blank_texts_are_left_out() {
+    let talk = r#""messages":[{"role":"system","content":" "},{"role":"user","content":"a"},
+        {"role":"assistant","content":"\n\n"},
+        {"role":"user","content":[{"type":"text","text":"\t"},{"type":"text","text":"b"}]}]"#;
+    let (body, _) = chat(talk, NOVA).unwrap();
+    let kept = serde_json::json!([{"role":"user","content":[{"text":"a"},{"text":"b"}]}]);
+    assert_eq!(body["messages"], kept);
+    assert_eq!(body.get("system"), None);
+}

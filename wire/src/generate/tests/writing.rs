@@ -159,3 +159,16 @@ fn hints_without_a_place_are_named() {
     let calling = json!({"mode":"ANY","allowedFunctionNames":["f"]});
     assert_eq!(body["toolConfig"]["functionCallingConfig"], calling);
 }
+
+#[test]
+fn hints_within_a_result_are_named_like_those_beside_it() {
+    let text = Part::Text { text: "x", citations: Vec::new(), cache: Some(Cache { ttl: None }) };
+    for model in ["gemini-3-pro", "gemini-2.5-pro"] {
+        let (_, lost) = write(&said(result("1", vec![text.clone(), image()])), model);
+        let expected = [
+            "messages[0].content[0].content[0].cache_control",
+            "messages[0].content[0].content[1].detail",
+        ];
+        assert_eq!(lost, expected, "{model}");
+    }
+}

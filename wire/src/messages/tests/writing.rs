@@ -80,15 +80,21 @@ fn the_systems_words_in_the_middle_move_to_the_front_and_that_is_told() {
 }
 
 #[test]
-fn thoughts_without_proof_and_empty_texts_are_left_out() {
+fn thoughts_without_proof_and_blank_texts_are_left_out() {
     let thought = Part::Reasoning { text: "hm", signature: None, redacted: None };
     let turns = vec![
         turn(Role::User, vec![Part::text("a")]),
-        turn(Role::Assistant, vec![thought, Part::text("")]),
-        turn(Role::User, vec![Part::text("b")]),
+        turn(
+            Role::Assistant,
+            vec![thought, Part::text(""), Part::Refusal(" "), Part::text("\n\n")],
+        ),
+        turn(Role::User, vec![Part::text("b"), Part::text("\t")]),
     ];
-    let (body, lost) = write(&Request { turns, ..Request::default() }, "m");
-    assert_eq!(body["messages"].as_array().unwrap().len(), 1);
+    let system = vec![Part::text(" \n")];
+    let (body, lost) = write(&Request { system, turns, ..Request::default() }, "m");
+    let kept = json!([{"type":"text","text":"a"}, {"type":"text","text":"b"}]);
+    assert_eq!(body["messages"], json!([{"role":"user","content":kept}]));
+    assert_eq!(body.get("system"), None);
     assert_eq!(lost, ["messages[1].content[0]"]);
 }
 
