@@ -192,6 +192,8 @@ fn write_part(
         Part::Media { media, source, mime, name, detail, cache, about } => {
             lose(lost, about.context.is_some(), "document.context");
             lose(lost, about.cited, "document.citations");
+            let named = matches!((media, source), (Media::File, Source::Base64(_)));
+            lose(lost, name.is_some() && !named, "document.name");
             lose(lost, cache.is_some(), "cache_control");
             let Some(()) = write_media(o, *media, *source, *mime, *name, *detail) else {
                 return Err(no_place(*media, *source));

@@ -105,7 +105,7 @@ impl PartWriter<'_> {
         for (at, part) in content.iter().enumerate() {
             self.lose_hints(part, &format!("{path}.content[{at}]"));
         }
-        let media = content.iter().filter(|part| matches!(part, Part::Media { .. }));
+        let media = content.iter().filter(|part| is_media(part));
         list.object(|o| {
             o.object("functionResponse", |o| {
                 o.text("id", id);
@@ -160,6 +160,11 @@ pub(super) fn write_call(
     o.some_text("thoughtSignature", signature);
 }
 
+/// Whether it is written as media: a document that is plain text is said as text.
+fn is_media(part: &Part<'_>) -> bool {
+    matches!(part, Part::Media { source, .. } if !matches!(source, Source::Text(_)))
+}
+
 /// The members of a function's response. One whose text is an object is that object, unless it could
 /// be taken for one of ours.
 fn write_output(o: &mut Object<'_>, content: &[Part<'_>], failed: bool) {
@@ -167,6 +172,7 @@ fn write_output(o: &mut Object<'_>, content: &[Part<'_>], failed: bool) {
         .iter()
         .filter_map(|part| match part {
             Part::Text { text, .. } | Part::Refusal(text) => Some(*text),
+            Part::Media { source: Source::Text(text), .. } => Some(*text),
             _ => None,
         })
         .collect();

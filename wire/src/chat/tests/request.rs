@@ -314,3 +314,30 @@ fn media_without_a_place_are_refused() {
         assert!(write_request(&request, &TARGET).is_err(), "{media:?} {source:?}");
     }
 }
+
+#[test]
+fn a_name_is_told_as_lost_where_no_file_bears_it() {
+    let named = |media, source, mime| Part::Media {
+        media,
+        source,
+        mime: Some(mime),
+        name: Some("A note."),
+        detail: None,
+        cache: None,
+        about: About::default(),
+    };
+    let lost = |part| {
+        let turns = vec![Turn { role: Role::User, parts: vec![part], name: None }];
+        write(&Request { turns, ..Request::default() }).1
+    };
+    let pdf = Source::Base64("JVBE");
+    assert_eq!(lost(named(Media::File, pdf, "application/pdf")), [""; 0]);
+    for (media, source, mime) in [
+        (Media::File, Source::Text("x"), "text/plain"),
+        (Media::Image, Source::Base64("iVBO"), "image/png"),
+        (Media::Image, Source::Url("https://a.b/c.png"), "image/png"),
+        (Media::Audio, Source::Base64("UklG"), "audio/wav"),
+    ] {
+        assert_eq!(lost(named(media, source, mime)), ["document.name"], "{media:?}");
+    }
+}

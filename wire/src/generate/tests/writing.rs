@@ -161,6 +161,20 @@ fn hints_without_a_place_are_named() {
 }
 
 #[test]
+fn a_document_of_text_in_a_result_is_text() {
+    let note = || Part::media(Media::File, Source::Text("a note"), None);
+    for model in ["gemini-3-pro", "gemini-2.5-pro"] {
+        let (body, _) = write(&said(result("1", vec![Part::text("x"), note()])), model);
+        let response = json!({"id":"1","name":"f","response":{"output":"x\na note"}});
+        assert_eq!(
+            body["contents"][0]["parts"],
+            json!([{"functionResponse": response}]),
+            "{model}"
+        );
+    }
+}
+
+#[test]
 fn hints_within_a_result_are_named_like_those_beside_it() {
     let text = Part::Text { text: "x", citations: Vec::new(), cache: Some(Cache { ttl: None }) };
     for model in ["gemini-3-pro", "gemini-2.5-pro"] {
