@@ -63,7 +63,9 @@ pub(crate) async fn answer(
     let steps = head.uri.path().trim_start_matches('/').split('/').map(percent_decoded);
     let steps: Vec<String> = steps.collect();
     let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
-    let answer = if reads {
+    let answer = if let Err(refused) = query::check(&steps, query) {
+        Err(refused)
+    } else if reads {
         look(gateway, &steps, query).await
     } else if head.headers.contains_key(header::ORIGIN) {
         Err((StatusCode::FORBIDDEN, "commands are not taken from web pages".into()))

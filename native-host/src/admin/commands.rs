@@ -8,7 +8,7 @@ use pointsman_core::{Capability, Catalog, DeploymentId, Needs, Notice, Request, 
 use serde::Deserialize;
 use serde_json::json;
 
-use super::query::{flag, only};
+use super::query::flag;
 use super::{Answer, keys, nowhere};
 use crate::gateway::Gateway;
 use crate::probe;
@@ -51,7 +51,6 @@ pub(super) async fn obey(
 
 /// Reads the config again. With `dry_run=true` it only says what would change.
 async fn reload(gateway: &Arc<Gateway>, query: &str) -> Answer {
-    only(query, &["dry_run"])?;
     let dry_run = flag(query, "dry_run")?;
     let gateway = Arc::clone(gateway);
     let reloaded = tokio::task::spawn_blocking(move || gateway.reload(dry_run)).await;

@@ -21,15 +21,26 @@ pub(super) fn flag(query: &str, name: &str) -> Result<bool, Refused> {
     }
 }
 
-/// Refuses a parameter that is none of these.
-pub(super) fn only(query: &str, known: &[&str]) -> Result<(), Refused> {
-    match pairs(query).find(|(name, _)| !known.contains(name)) {
-        None => Ok(()),
-        Some((name, _)) => {
-            let problem = format!("unknown parameter `{name}`: here are {}", known.join(", "));
-            Err((StatusCode::BAD_REQUEST, problem))
-        }
+/// Refuses what a path does not take, and what is said twice.
+pub(super) fn check(steps: &[&str], query: &str) -> Result<(), Refused> {
+    let known: &[&str] = match steps {
+        ["usage"] => &["by", "since", "until"],
+        ["decisions"] => &["failed", "most"],
+        ["reload"] => &["dry_run"],
+        _ => &[],
+    };
+    for (at, (name, _)) in pairs(query).enumerate() {
+        let problem = if !known.contains(&name) {
+            let here = if known.is_empty() { "none".into() } else { known.join(", ") };
+            format!("unknown parameter `{name}`: here are {here}")
+        } else if pairs(query).take(at).any(|(before, _)| before == name) {
+            format!("`{name}` stands there twice")
+        } else {
+            continue;
+        };
+        return Err((StatusCode::BAD_REQUEST, problem));
     }
+    Ok(())
 }
 
 fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {

@@ -8,7 +8,7 @@ use pointsman_core::{
 };
 use serde_json::{Value, json};
 
-use super::query::{flag, only, parameter};
+use super::query::{flag, parameter};
 use super::{Answer, nowhere};
 use crate::gateway::Gateway;
 use crate::known;
@@ -184,7 +184,6 @@ fn limit(reading: &LimitReading) -> Value {
 }
 
 fn decisions(gateway: &Gateway, query: &str) -> Answer {
-    only(query, &["failed", "most"])?;
     let failed_only = flag(query, "failed")?;
     let most = match parameter(query, "most").map(|most| most.parse()) {
         None => LATEST,

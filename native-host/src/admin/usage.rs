@@ -7,7 +7,7 @@ use http::StatusCode;
 use tokio::sync::Semaphore;
 
 use super::Answer;
-use super::query::{only, parameter};
+use super::query::parameter;
 use crate::cli::UsageArgs;
 use crate::commands::usage;
 use crate::gateway::Gateway;
@@ -21,7 +21,6 @@ pub(super) async fn read(gateway: &Arc<Gateway>, query: &str) -> Answer {
         let problem = "no usage is written down: set `metering: { usage_log: PATH }`";
         return Err((StatusCode::CONFLICT, problem.into()));
     };
-    only(query, &["by", "since", "until"])?;
     let by = parameter(query, "by").unwrap_or_else(|| "key,model".into());
     let args = UsageArgs {
         files: vec![PathBuf::from(log)],

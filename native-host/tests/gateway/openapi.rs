@@ -184,6 +184,7 @@ async fn every_answer_is_what_the_document_says() {
     views_of_one(&mut admin).await;
     commands(&mut admin).await;
     keys(&mut admin).await;
+    unknown_parameters(&mut admin).await;
     bench.edit("version: 1", "version: 1\nnonsense: 2");
     admin.expect(409, "POST", "/reload", "/reload", "").await;
     admin.expect(200, "GET", "/status", "/status", "").await;
@@ -191,6 +192,23 @@ async fn every_answer_is_what_the_document_says() {
     // One reader at a time, and a log that is there: not to be had here.
     assert_eq!(admin.unseen(), ["GET /usage 409", "GET /usage 429"]);
     files.iter().for_each(|file| std::fs::remove_file(file).expect("a file"));
+}
+
+/// They may have been meant to restrict a command, so no path passes over them.
+async fn unknown_parameters(admin: &mut Described<'_>) {
+    let paths = admin.document["paths"].as_object().expect("paths").clone();
+    for (path, methods) in paths {
+        if ["/healthz", "/readyz", "/metrics"].contains(&path.as_str()) {
+            continue;
+        }
+        let target = path.replace("{name}", "west").replace("{number}", "1");
+        for method in methods.as_object().expect("methods").keys() {
+            let method = method.to_uppercase();
+            admin.expect(400, &method, &path, &format!("{target}?nonsense=1"), "").await;
+        }
+    }
+    admin.expect(400, "GET", "/decisions", "/decisions?most=5&most=6", "").await;
+    assert_ne!(admin.ask("GET", "/status", "/status", "").await.1["phase"], "draining");
 }
 
 async fn views_of_one(admin: &mut Described<'_>) {
