@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use pointsman_core::FailureKind;
 
-use super::finish::is_filtered;
+use super::finish::{is_filtered, is_spoilt};
 use crate::dialect::Verdict;
 use crate::duration::go_duration;
 use crate::json::{Items, Json, Tree};
@@ -30,6 +30,7 @@ pub(crate) fn classify(status: u16, body: &[u8]) -> Verdict {
             Some(body) if inside && is_blocked(body) => {
                 Verdict::new(FailureKind::ContentPolicy, 400)
             }
+            Some(body) if inside && is_empty(body) => Verdict::new(FailureKind::Server, 502),
             _ => Verdict::new(FailureKind::from_status(status, None), status),
         };
     };
@@ -45,15 +46,26 @@ pub(crate) fn classify(status: u16, body: &[u8]) -> Verdict {
 }
 
 /// Whether an answer holds nothing because a filter stopped it: the prompt, or every candidate.
-pub(super) fn is_blocked(body: Json<'_>) -> bool {
+fn is_blocked(body: Json<'_>) -> bool {
     let candidates = body.get("candidates").and_then(Json::list).unwrap_or_default();
     if candidates.is_empty() {
         return body.at(&["promptFeedback", "blockReason"]).is_some();
     }
+    holds_nothing(candidates, is_filtered)
+}
+
+/// Whether an answer holds nothing because of a filter, or of what the model made of it.
+pub(super) fn is_empty(body: Json<'_>) -> bool {
+    let stopped = |reason: &str| is_filtered(reason) || is_spoilt(reason);
+    let candidates = body.get("candidates").and_then(Json::list).unwrap_or_default();
+    is_blocked(body) || (!candidates.is_empty() && holds_nothing(candidates, stopped))
+}
+
+fn holds_nothing<'a>(candidates: Items<'a>, stopped: impl Fn(&str) -> bool) -> bool {
     candidates.iter().all(|candidate| {
         let parts = candidate.at(&["content", "parts"]).and_then(Json::list);
         let reason = candidate.get("finishReason").and_then(Json::text);
-        parts.is_none_or(Items::is_empty) && reason.is_some_and(is_filtered)
+        parts.is_none_or(Items::is_empty) && reason.is_some_and(&stopped)
     })
 }
 
@@ -233,11 +245,18 @@ mod tests {
             assert_eq!(classify(200, body.as_bytes()), expected, "{body}");
         }
         for body in [
+            r#"{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}"#,
+            r#"{"candidates":[{"finishReason":"SAFETY"},{"finishReason":"UNEXPECTED_TOOL_CALL"}]}"#,
+        ] {
+            assert_eq!(classify(200, body.as_bytes()), Verdict::new(FailureKind::Server, 502));
+        }
+        for body in [
             r#"{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"SAFETY"}]}"#,
+            r#"{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"NO_IMAGE"}]}"#,
             r#"{"candidates":[{"finishReason":"STOP"}]}"#,
             "{}",
         ] {
-            assert!(!is_blocked(Tree::default().parse(body.as_bytes()).unwrap()), "{body}");
+            assert!(!is_empty(Tree::default().parse(body.as_bytes()).unwrap()), "{body}");
         }
     }
 

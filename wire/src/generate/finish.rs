@@ -31,6 +31,19 @@ pub(super) fn is_filtered(reason: &str) -> bool {
     )
 }
 
+/// Whether the model's own output made it end: a call that is none, or of no tool it was given.
+pub(super) fn is_spoilt(reason: &str) -> bool {
+    matches!(
+        reason,
+        "MALFORMED_FUNCTION_CALL"
+            | "UNEXPECTED_TOOL_CALL"
+            | "TOO_MANY_TOOL_CALLS"
+            | "MALFORMED_RESPONSE"
+            | "NO_IMAGE"
+            | "IMAGE_OTHER"
+    )
+}
+
 /// The `finishReason` for it.
 pub(super) const fn finish_word(finish: Finish) -> &'static str {
     match finish {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use pointsman_core::Usage;
 
-use super::failure::is_blocked;
-use super::finish::is_filtered;
+use super::failure::is_empty;
+use super::finish::{is_filtered, is_spoilt};
 use super::grounding;
 use super::model::Gemini;
 use super::read_answer::read_answer;
@@ -53,11 +53,11 @@ pub(crate) fn judge<'a>(json: &mut impl Pull<'a>) -> Result<Chunk, Broken> {
     Ok(chunk)
 }
 
-/// Reads a whole answer. One that a filter has left nothing of is an error.
+/// Reads a whole answer. One that a filter, or a call that is none, has left nothing of is an error.
 pub(crate) fn judge_whole(body: &[u8]) -> Result<Whole, Broken> {
     let mut tree = Tree::default();
     let json = tree.parse(body)?;
-    let error = json.list().is_some() || json.get("error").is_some() || is_blocked(json);
+    let error = json.list().is_some() || json.get("error").is_some() || is_empty(json);
     let mut whole = Whole { error, ..Whole::default() };
     if let Some(answer) = read_answer(json) {
         whole.answered = !answer.choices.is_empty();
@@ -96,7 +96,7 @@ fn queries<'a>(json: &mut impl Pull<'a>, sum: &mut u64) -> Result<(), Broken> {
 }
 
 fn candidate<'a>(json: &mut impl Pull<'a>, chunk: &mut Chunk) -> Result<(), Broken> {
-    let (mut index, mut finished, mut filtered) = (chunk.choices as u64, false, false);
+    let (mut index, mut finished, mut stopped) = (chunk.choices as u64, false, false);
     let earlier = core::mem::replace(&mut chunk.content, false);
     chunk.blocked |= chunk.choices == 0;
     chunk.choices += 1;
@@ -113,14 +113,14 @@ fn candidate<'a>(json: &mut impl Pull<'a>, chunk: &mut Chunk) -> Result<(), Brok
             ("finishReason", Kind::String) => {
                 let reason = json.string()?.decode();
                 finished = reason != "FINISH_REASON_UNSPECIFIED";
-                filtered = is_filtered(&reason);
+                stopped = is_filtered(&reason) || is_spoilt(&reason);
             }
             ("content", Kind::Object) => content(json, chunk)?,
             (grounding::METADATA, Kind::Object) => queries(json, &mut chunk.searches)?,
             _ => _ = json.skip()?,
         }
     }
-    chunk.blocked &= filtered && !chunk.content;
+    chunk.blocked &= stopped && !chunk.content;
     chunk.content |= earlier || finished;
     if finished {
         let index = u32::try_from(index).unwrap_or(u32::MAX);
@@ -286,6 +286,7 @@ mod tests {
     fn what_a_filter_left_nothing_of_is_blocked() {
         for (data, blocked) in [
             (r#"{"candidates":[{"finishReason":"SAFETY"}]}"#, true),
+            (r#"{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}"#, true),
             (r#"{"candidates":[{"content":{"parts":[]},"finishReason":"RECITATION"}]}"#, true),
             (
                 r#"{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"SAFETY"}]}"#,

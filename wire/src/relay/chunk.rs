@@ -21,7 +21,7 @@ pub(crate) struct Chunk {
     pub(crate) searches: u64,
     /// It carries an error in place of an answer.
     pub(crate) error: bool,
-    /// A filter ended it, and there is nothing in it.
+    /// A filter, or a tool call that is none, ended it, and there is nothing in it.
     pub(crate) blocked: bool,
     /// Nothing follows.
     pub(crate) done: bool,
