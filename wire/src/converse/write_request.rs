@@ -8,7 +8,7 @@ use super::write_fields::Fields;
 use crate::json::{List, Object, object};
 use crate::neutral::{
     Format, Joined, Part, Request, Role, Tool, ToolChoice, Untranslatable, WebSearch, WriteFor,
-    Written, joined,
+    Written, begin_with, joined, prefill,
 };
 
 /// The search of the web that Amazon's own models have.
@@ -131,7 +131,9 @@ impl<'r, 'a> Writer<'r, 'a> {
         let reads = self.model.reads_claude();
         let said =
             |part: &Part<'_>| is_said(part) && (reads || !matches!(part, Part::Reasoning { .. }));
-        let turns = joined(self.request, said, missed, &mut self.parts.lost);
+        let mut turns = joined(self.request, said, missed, &mut self.parts.lost);
+        let prefill = prefill(&turns);
+        begin_with(&mut turns, prefill.as_ref());
         o.list("messages", |list| turns.iter().try_for_each(|turn| self.turn(list, turn)))
     }
 

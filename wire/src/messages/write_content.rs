@@ -132,6 +132,9 @@ pub(super) fn write_cache(o: &mut Object<'_>, cache: Option<Cache<'_>>) {
 /// Ids are letters, digits, `_` and `-` here; others are made so, a call's and its result's alike.
 fn legal_id(id: &str) -> Cow<'_, str> {
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if id.is_empty() {
+        return Cow::Borrowed("_");
+    }
     if id.chars().all(legal) {
         return Cow::Borrowed(id);
     }

@@ -10,7 +10,7 @@ use super::write_thinking::{Mode, Plan, room};
 use crate::json::{List, Object, object};
 use crate::neutral::{
     Format, Joined, Part, Request, Role, Tier, Tool, ToolChoice, Untranslatable, WriteFor, Written,
-    joined,
+    begin_with, joined, prefill,
 };
 
 /// The protocol demands a limit; this is for when nobody has one.
@@ -147,7 +147,9 @@ impl<'r, 'a> Writer<'r, 'a> {
 
     fn turns(&mut self, o: &mut Object<'_>) -> Result<(), Untranslatable> {
         let missed = |part: &Part<'_>| matches!(part, Part::Reasoning { .. } | Part::Search(_));
-        let turns = joined(self.request, is_said, missed, &mut self.lost);
+        let mut turns = joined(self.request, is_said, missed, &mut self.lost);
+        let prefill = prefill(&turns);
+        begin_with(&mut turns, prefill.as_ref());
         o.list("messages", |list| turns.iter().try_for_each(|turn| self.turn(list, turn)))
     }
 

@@ -40,3 +40,21 @@ pub(crate) fn joined<'r, 'a>(
     }
     turns
 }
+
+/// The text with which the assistant's answer is to begin, without the white space at its end, if it
+/// has some: Anthropic's models refuse that.
+pub(crate) fn prefill<'a>(turns: &[Joined<'_, 'a>]) -> Option<Part<'a>> {
+    let last = turns.last().filter(|turn| turn.role == Role::Assistant)?;
+    let (_, Part::Text { text, citations, cache }) = last.parts.last()? else { return None };
+    let said = text.trim_end();
+    let cut = said.len() < text.len();
+    cut.then(|| Part::Text { text: said, citations: citations.clone(), cache: *cache })
+}
+
+/// Puts the text in the place of the last part.
+pub(crate) fn begin_with<'r, 'a>(turns: &mut [Joined<'r, 'a>], prefill: Option<&'r Part<'a>>) {
+    let last = turns.last_mut().and_then(|turn| turn.parts.last_mut());
+    if let (Some((_, last)), Some(prefill)) = (last, prefill) {
+        *last = prefill;
+    }
+}

@@ -25,7 +25,7 @@ pub use answer::Stamp;
 pub(crate) use answer::{Answer, Choice, Finish, Logprob};
 pub(crate) use event::{Block, Delta, Event, Malformed};
 pub(crate) use held::Held;
-pub(crate) use joined::{Joined, joined};
+pub(crate) use joined::{Joined, begin_with, joined, prefill};
 pub(crate) use loss::{Loss, Losses};
 pub(crate) use part::{About, Cache, Citation, Media, Part, Place, Source, Unit, data_url};
 pub(crate) use request::{

@@ -160,3 +160,13 @@ fn blank_texts_are_left_out() {
     assert_eq!(body["messages"], kept);
     assert_eq!(body.get("system"), None);
 }
+
+#[test]
+fn an_answer_that_is_begun_ends_in_no_white_space() {
+    let talk =
+        r#""messages":[{"role":"user","content":"a "},{"role":"assistant","content":"{ \n"}]"#;
+    let (body, _) = chat(talk, CLAUDE).unwrap();
+    let kept = serde_json::json!([{"role":"user","content":[{"text":"a "}]},
+        {"role":"assistant","content":[{"text":"{"}]}]);
+    assert_eq!(body["messages"], kept);
+}

@@ -99,16 +99,45 @@ fn thoughts_without_proof_and_blank_texts_are_left_out() {
 }
 
 #[test]
+fn an_answer_that_is_begun_ends_in_no_white_space() {
+    let asked = || turn(Role::User, vec![Part::text("a")]);
+    let turns = vec![
+        turn(Role::Assistant, vec![Part::text("past \n")]),
+        asked(),
+        turn(Role::Assistant, vec![Part::text("one "), Part::text(" {\n\t ")]),
+    ];
+    let (body, lost) = write(&Request { turns, ..Request::default() }, "m");
+    let text = |text: &str| json!({"type":"text","text":text});
+    assert_eq!(body["messages"][0]["content"], "past \n");
+    assert_eq!(body["messages"][2]["content"], json!([text("one "), text(" {")]));
+    assert!(lost.is_empty());
+    for turns in [
+        vec![asked(), turn(Role::Assistant, vec![Part::text("{ ")])],
+        vec![asked(), turn(Role::Assistant, vec![Part::text("{")])],
+    ] {
+        let (body, _) = write(&Request { turns, ..Request::default() }, "m");
+        assert_eq!(body["messages"][1]["content"], "{");
+    }
+    // What the user says is the user's.
+    let turns = vec![turn(Role::User, vec![Part::text("a ")])];
+    let (body, _) = write(&Request { turns, ..Request::default() }, "m");
+    assert_eq!(body["messages"][0]["content"], "a ");
+}
+
+#[test]
 fn ids_are_made_legal_alike_in_call_and_result() {
     let turns = vec![
         turn(Role::Assistant, vec![call("functions.f:0", "[1]")]),
         turn(Role::User, vec![result("functions.f:0")]),
     ];
     let (body, _) = write(&Request { turns, ..Request::default() }, "m");
-    let call = &body["messages"][0]["content"][0];
-    assert_eq!(call["id"], "functions_f_0");
-    assert_eq!(call["input"], json!({"INVALID_JSON":"[1]"}));
+    let made = &body["messages"][0]["content"][0];
+    assert_eq!(made["id"], "functions_f_0");
+    assert_eq!(made["input"], json!({"INVALID_JSON":"[1]"}));
     assert_eq!(body["messages"][1]["content"][0]["tool_use_id"], "functions_f_0");
+    let turns = vec![turn(Role::Assistant, vec![call("", "{}")])];
+    let (body, _) = write(&Request { turns, ..Request::default() }, "m");
+    assert_eq!(body["messages"][0]["content"][0]["id"], "_");
 }
 
 #[test]
