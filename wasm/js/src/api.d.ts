@@ -27,7 +27,8 @@ export interface Hosts {
   /**
    * Told at the end of an answer what the protocols of provider and client could not hold: paths in the
    * request, and names such as `answer.citations`. The header `x-pointsman-lost` says the same, but leaves
-   * before a stream has shown what it holds. `decision` is the number in `x-pointsman-decision`.
+   * before a stream has shown what it holds. `decision` is the number in `x-pointsman-decision`. What it
+   * throws is written to the console and changes nothing.
    */
   lost?: (names: string[], decision: number) => void;
 }
@@ -39,7 +40,7 @@ export interface Context {
 
 export interface Gateway {
   /**
-   * Answers one request to `/v1/chat/completions` or `/v1/models`. The first one builds the engine and
+   * Answers one request to any path that the native gateway serves. The first one builds the engine and
    * rejects if the configuration has faults, with an error whose `faults` lists them all.
    */
   fetch(request: Request, context?: Context): Promise<Response>;

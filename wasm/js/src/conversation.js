@@ -3,6 +3,10 @@
 // The longest time that `setTimeout` keeps.
 const LONGEST = 0x7fffffff;
 
+// How long, in microseconds, a client may take nothing of what is sent to it: as long as the gateway
+// waits by default.
+const PATIENCE = 60_000_000;
+
 const DUE = Symbol("due");
 const LEFT = Symbol("left");
 
@@ -17,15 +21,21 @@ export class Conversation {
   #writer;
   #stalled = 0;
   #respond;
-  #left;
-  #leave;
+  #left = false;
+  // Ends the wait that is on.
+  #settle;
 
   constructor(exchange, hosts, calls) {
     this.#exchange = exchange;
     this.#hosts = hosts;
     this.#calls = calls;
-    this.#left = new Promise((resolve) => (this.#leave = () => resolve(LEFT)));
   }
+
+  // The client is gone.
+  #leave = () => {
+    this.#left = true;
+    this.#settle?.(LEFT);
+  };
 
   // The response, as soon as there is one; the rest of its body follows by itself.
   run(signal) {
@@ -37,7 +47,11 @@ export class Conversation {
         .catch((error) => {
           this.#writer?.abort(error).catch(() => {});
           reject(error);
+          // What the call holds is given back. If that fails too, the first fault is the one to tell.
+          this.#exchange.cancelled(this.#hosts.now());
+          this.#calls.wake();
         })
+        .catch(() => {})
         .finally(() => {
           signal?.removeEventListener("abort", this.#leave);
           this.#stop();
@@ -54,11 +68,24 @@ export class Conversation {
       step = await this.#next(step.then);
       this.#calls.wake();
     }
+    this.#stop();
     // A client that left without an answer has nobody to read this one.
     this.#respond(new Response(null, { status: 499 }));
-    await this.#writer?.close().catch(() => {});
+    // Nobody waits for a client to take the last of it; what has been cut does not look whole.
+    const gone = () => new DOMException("the client left", "AbortError");
+    const ended = this.#left ? this.#writer?.abort(gone()) : this.#writer?.close();
+    ended?.catch(() => {});
     const { call, lost } = this.#exchange;
-    if (lost.length > 0) this.#hosts.lost?.(lost, call);
+    if (lost.length > 0) this.#tell(lost, call);
+  }
+
+  // The hook's own faults are not the call's.
+  #tell(lost, call) {
+    try {
+      this.#hosts.lost?.(lost, call);
+    } catch (error) {
+      console.error("pointsman: the hook `lost` threw", error);
+    }
   }
 
   // Passes on what the step holds for the client.
@@ -69,9 +96,10 @@ export class Conversation {
       this.#respond(new Response(body, { status: reply.status, headers: reply.headers }));
       if (whole) return;
     }
-    if (chunk && this.#writer) {
+    if (chunk && this.#writer && !this.#left) {
       const before = this.#hosts.now();
-      await Promise.race([this.#writer.write(chunk).catch(this.#leave), this.#left]);
+      const written = this.#writer.write(chunk).catch(this.#leave);
+      if ((await this.#first(written, PATIENCE)) === DUE) this.#leave();
       this.#stalled += Math.max(0, this.#hosts.now() - before);
     }
   }
@@ -106,14 +134,14 @@ export class Conversation {
     this.#abort = new AbortController();
     const { signal } = this.#abort;
     const { fetch } = this.#hosts;
-    const head = (answer) => {
-      this.#reader = answer.body?.getReader();
-      return (now) => this.#exchange.head(answer.status, [...answer.headers], now);
+    // Whatever a host's `fetch` does wrong, it has not reached the upstream.
+    const sent = async () => fetch(url, { method, headers, body, signal, redirect: "manual" });
+    const head = ({ status, headers, body }) => {
+      const pairs = [...headers];
+      this.#reader = body?.getReader();
+      return (now) => this.#exchange.head(status, pairs, now);
     };
-    this.#pending = fetch(url, { method, headers, body, signal, redirect: "manual" }).then(
-      head,
-      () => this.#broke,
-    );
+    this.#pending = sent().then(head).catch(() => this.#broke);
   }
 
   #read() {
@@ -148,15 +176,21 @@ export class Conversation {
   }
 
   // Whatever comes first: the promise, the end of `within` microseconds, or the client's leaving.
+  // One promise a wait, so that none lives on and gathers what comes.
   async #first(promise, within) {
+    if (this.#left) return LEFT;
     let timer;
     // Rounded up: a timer must not be early.
     const milliseconds = Math.min(Math.ceil(within / 1000), LONGEST);
-    const due = new Promise((resolve) => (timer = setTimeout(resolve, milliseconds, DUE)));
     try {
-      return await Promise.race([promise, due, this.#left]);
+      return await new Promise((resolve, reject) => {
+        this.#settle = resolve;
+        timer = setTimeout(resolve, milliseconds, DUE);
+        promise.then(resolve, reject);
+      });
     } finally {
       clearTimeout(timer);
+      this.#settle = undefined;
     }
   }
 
