@@ -9,7 +9,7 @@
 
 use pointsman_core::Vocabulary;
 
-use crate::chat::{AUDIO_BYTES, FILE_BYTES, HIGH_DETAIL_TOKENS, LOW_DETAIL_TOKENS};
+use crate::chat::{AUDIO_BYTES, HIGH_DETAIL_TOKENS, LOW_DETAIL_TOKENS};
 use crate::count;
 use crate::dialect::Dialect;
 use crate::endpoint::Endpoint;
@@ -17,6 +17,7 @@ use crate::json::{Items, Json, Tree};
 use crate::neutral::WriteFor;
 use crate::pass::Form;
 use crate::question::Question;
+use crate::tokens::data_url_tokens;
 
 /// What a request's input comes to in one vocabulary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -169,12 +170,13 @@ impl Counter<'_> {
             return self.text(text);
         }
         let bytes = |key| part.get(key).map(|media| media.raw().len() as u64);
+        let file = part.at(&["file", "file_data"]).and_then(Json::text);
         let low = part.at(&["image_url", "detail"]).and_then(Json::text) == Some("low");
-        let tokens = match (bytes("image_url"), bytes("input_audio"), bytes("file")) {
+        let tokens = match (bytes("image_url"), bytes("input_audio"), file) {
             (Some(_), ..) if low => LOW_DETAIL_TOKENS,
             (Some(_), ..) => HIGH_DETAIL_TOKENS,
             (_, Some(audio), _) => audio.div_ceil(AUDIO_BYTES),
-            (.., Some(file)) => file.div_ceil(FILE_BYTES),
+            (.., Some(file)) => data_url_tokens(file.as_bytes()),
             _ => return Some(()),
         };
         self.exact.estimated = true;

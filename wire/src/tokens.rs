@@ -7,6 +7,9 @@
 //! build gives the same number; the core scales it by what providers then report.
 
 mod escaped;
+mod file;
+
+pub(crate) use file::{data_url_tokens, file_tokens};
 
 use crate::json::{Escapes, Text};
 

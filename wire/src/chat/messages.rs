@@ -2,7 +2,7 @@
 
 use crate::fault::{Flaw, wrong};
 use crate::json::{Kind, Skimmer};
-use crate::tokens::Estimate;
+use crate::tokens::{Estimate, data_url_tokens};
 
 /// Tokens the provider adds around each message.
 const MESSAGE_TOKENS: u64 = 4;
@@ -12,8 +12,6 @@ pub(crate) const LOW_DETAIL_TOKENS: u64 = 85;
 pub(crate) const HIGH_DETAIL_TOKENS: u64 = 765;
 /// Base64 bytes of compressed audio to a token (about ten tokens a second).
 pub(crate) const AUDIO_BYTES: u64 = 2_048;
-/// Base64 bytes of a document to a token.
-pub(crate) const FILE_BYTES: u64 = 64;
 
 /// What the messages amount to.
 #[derive(Default)]
@@ -117,7 +115,7 @@ impl Reader {
                     self.messages.audio = true;
                     self.bytes(json, AUDIO_BYTES)?;
                 }
-                "file" => self.bytes(json, FILE_BYTES)?,
+                "file" => self.file(json)?,
                 _ => self.strings(json)?,
             }
         }
@@ -159,6 +157,23 @@ impl Reader {
     fn bytes(&mut self, json: &mut Skimmer<'_>, bytes_per_token: u64) -> Result<(), Flaw> {
         let length = json.skip()?.len();
         self.estimate.add_tokens((length as u64).div_ceil(bytes_per_token));
+        Ok(())
+    }
+
+    fn file(&mut self, json: &mut Skimmer<'_>) -> Result<(), Flaw> {
+        if json.kind()? != Kind::Object {
+            json.skip()?;
+            return Ok(());
+        }
+        json.enter()?;
+        while let Some(key) = json.next_member()? {
+            if key.decode() == "file_data" && json.kind()? == Kind::String {
+                let tokens = data_url_tokens(json.string()?.decode().as_bytes());
+                self.estimate.add_tokens(tokens);
+            } else {
+                json.skip()?;
+            }
+        }
         Ok(())
     }
 

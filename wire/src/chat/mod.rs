@@ -31,7 +31,7 @@ pub(crate) use effort::{EFFORTS, read_effort};
 pub(crate) use error::{error_body, error_event};
 pub(crate) use facts::{read_completion, read_facts};
 pub(crate) use finish::{finish_word, read_finish};
-pub(crate) use messages::{AUDIO_BYTES, FILE_BYTES, HIGH_DETAIL_TOKENS, LOW_DETAIL_TOKENS};
+pub(crate) use messages::{AUDIO_BYTES, HIGH_DETAIL_TOKENS, LOW_DETAIL_TOKENS};
 pub(crate) use read_answer::read_answer;
 pub(crate) use read_events::EventReader;
 pub(crate) use read_messages::is_arguments;

@@ -8,7 +8,7 @@ use crate::fault::{Flaw, RequestFault, wrong};
 use crate::json::{Kind, Skimmer};
 use crate::routing::Routing;
 use crate::skimmed::{object, whole_number};
-use crate::tokens::{Estimate, estimate_tokens};
+use crate::tokens::{Estimate, estimate_tokens, file_tokens};
 
 /// Tokens the provider adds around each content.
 const CONTENT_TOKENS: u64 = 4;
@@ -17,8 +17,6 @@ const CONTENT_TOKENS: u64 = 4;
 const IMAGE_TOKENS: u64 = 1_120;
 /// Base64 bytes of compressed sound or film to a token (32 tokens a second of sound).
 const SOUND_BYTES: u64 = 640;
-/// Base64 bytes of a document to a token.
-const FILE_BYTES: u64 = 64;
 /// Most choices that can be asked for.
 const MAX_CHOICES: u64 = 128;
 
@@ -177,7 +175,7 @@ impl TopLevel {
                 needs.vision = true;
                 bytes.div_ceil(SOUND_BYTES)
             }
-            _ => bytes.div_ceil(FILE_BYTES),
+            _ => file_tokens(kind.as_bytes(), bytes),
         };
         self.text.add_tokens(tokens);
         Ok(())

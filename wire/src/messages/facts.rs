@@ -9,14 +9,12 @@ use crate::json::{Kind, Skimmer, Span};
 use crate::routing::Routing;
 use crate::skimmed::{flag, kind_of, list, whole_number};
 use crate::splice::{Cutter, Edit};
-use crate::tokens::{Estimate, estimate_tokens};
+use crate::tokens::{Estimate, estimate_tokens, file_tokens};
 
 /// Tokens the provider adds around each message.
 const MESSAGE_TOKENS: u64 = 4;
 /// An image of the largest size that is not shrunk; its bytes say nothing about its price.
 const IMAGE_TOKENS: u64 = 1_600;
-/// Base64 bytes of a document to a token.
-const FILE_BYTES: u64 = 64;
 
 /// Reads the body of a `POST /v1/messages`. All of it is checked to be JSON; members that routing
 /// does not use are otherwise the provider's to judge.
@@ -190,7 +188,7 @@ impl TopLevel {
                     self.turn.called |= kind == "tool_use";
                 }
                 ("signature", Kind::String) => signed = !json.string()?.is_empty(),
-                ("source", _) => source = json.skip()?.len() as u64,
+                ("source", Kind::Object) => source = self.source(json)?,
                 // Of a tool's result, or of a document found.
                 ("content", Kind::String | Kind::Array) => self.content(json, path)?,
                 ("id" | "tool_use_id", Kind::String) => {
@@ -204,10 +202,33 @@ impl TopLevel {
             }
         }
         self.facts.needs.vision |= image;
-        self.text.add_tokens(if image { IMAGE_TOKENS } else { source.div_ceil(FILE_BYTES) });
+        self.text.add_tokens(if image { IMAGE_TOKENS } else { source });
         self.turn.thought |= thought && signed || redacted;
         found.foreign |= thought && !signed;
         Ok(found)
+    }
+
+    /// The tokens of a document's source, unless it is a text: that is counted as one.
+    fn source(&mut self, json: &mut Skimmer<'_>) -> Result<u64, Flaw> {
+        let (mut kind, mut mime) = (String::new(), String::new());
+        let mut said = Vec::new();
+        json.enter()?;
+        while let Some(key) = json.next_member()? {
+            match (&*key.decode(), json.kind()?) {
+                ("type", Kind::String) => kind = json.string()?.decode().into_owned(),
+                ("media_type", Kind::String) => mime = json.string()?.decode().into_owned(),
+                ("data" | "content", _) => said.push(json.skip()?),
+                _ => _ = json.skip()?,
+            }
+        }
+        if kind != "text" && kind != "content" {
+            let bytes = said.iter().map(|span| span.len() as u64).sum();
+            return Ok(file_tokens(mime.as_bytes(), bytes));
+        }
+        for span in said {
+            Skimmer::new(json.slice(span)).walk(&mut |text| self.text.add_string(text))?;
+        }
+        Ok(0)
     }
 
     /// Where they stand, if one of them lacks Anthropic's mark of a result.
@@ -338,6 +359,19 @@ mod tests {
         let image = |of: &str| format!(r#"[{{"type":"{of}","source":{{"data":"{data}"}}}}]"#);
         assert!((1_600..1_700).contains(&turn(&image("image"))));
         assert!((600..700).contains(&turn(&image("document"))));
+        for source in [
+            format!(r#"{{"data":"{words}","media_type":"text/plain","type":"text"}}"#),
+            format!(r#"{{"type":"content","content":"{words}"}}"#),
+            format!(r#"{{"content":[{{"type":"text","text":"{words}"}}],"type":"content"}}"#),
+        ] {
+            let text = turn(&format!(r#"[{{"source":{source},"type":"document"}}]"#));
+            assert!((plain..plain + 20).contains(&text), "{text} {source}");
+        }
+        let found = format!(
+            r#"[{{"type":"search_result","source":"u","title":"t","content":[{{"type":"text",
+                "text":"{words}"}}]}}]"#
+        );
+        assert!((plain..plain + 20).contains(&turn(&found)));
         let seen = facts(&format!(r#""messages":[{{"content":{}}}]"#, image("image")));
         assert!(seen.needs.vision);
     }

@@ -9,7 +9,7 @@ use crate::json::{Kind, Skimmer};
 use crate::routing::Routing;
 use crate::skimmed::{flag, kind_of, list, object, whole_number};
 use crate::splice::Cutter;
-use crate::tokens::{Estimate, estimate_tokens};
+use crate::tokens::{Estimate, data_url_tokens, estimate_tokens};
 
 /// Tokens the provider adds around each item.
 const ITEM_TOKENS: u64 = 4;
@@ -17,9 +17,8 @@ const ITEM_TOKENS: u64 = 4;
 /// its price.
 const LOW_DETAIL_TOKENS: u64 = 85;
 const HIGH_DETAIL_TOKENS: u64 = 765;
-/// Base64 bytes of compressed audio to a token, and of a document.
+/// Base64 bytes of compressed audio to a token.
 const AUDIO_BYTES: u64 = 2_048;
-const FILE_BYTES: u64 = 64;
 
 /// Reads the body of a `POST /v1/responses`. All of it is checked to be JSON; members that routing
 /// does not use are otherwise the provider's to judge.
@@ -147,7 +146,10 @@ impl TopLevel {
                 },
                 ("detail", Kind::String) => low = json.string()?.decode() == "low",
                 ("input_audio", _) => self.bytes(json, AUDIO_BYTES)?,
-                ("file_data", _) => self.bytes(json, FILE_BYTES)?,
+                ("file_data", Kind::String) => {
+                    let tokens = data_url_tokens(json.string()?.decode().as_bytes());
+                    self.text.add_tokens(tokens);
+                }
                 ("text" | "refusal", Kind::String) => self.text.add_string(json.string()?),
                 _ => _ = json.skip()?,
             }
