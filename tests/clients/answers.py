@@ -105,6 +105,50 @@ def messages_search(test, client, model, stream):
     test.assertEqual(found.content[0].url, text.citations[0].url)
 
 
+PIECES = [{"type": "text", "text": "Cats purr."}]
+# What the client sends to be cited, how it is cited, and from where to where.
+SOURCES = [
+    ({"type": "search_result", "source": "https://example.com/own", "content": PIECES},
+     "search_result_location", ("search_result_index", "start_block_index", "end_block_index"), 1),
+    ({"type": "document", "source": {"type": "content", "content": PIECES}},
+     "content_block_location", ("document_index", "start_block_index", "end_block_index"), 1),
+    ({"type": "document", "source": {
+        "type": "text", "media_type": "text/plain", "data": "Cats purr."}},
+     "char_location", ("document_index", "start_char_index", "end_char_index"), 10),
+]
+
+
+def messages_cited(test, client, model, stream):
+    """What the client sent, cited by its place; `lost` if the text comes without, and says so."""
+    outcomes = {cites(test, client, model, stream, *source) for source in SOURCES}
+    test.assertEqual(len(outcomes), 1, outcomes)
+    return outcomes.pop()
+
+
+def cites(test, client, model, stream, source, kind, places, end):
+    source = {**source, "title": "Cats", "citations": {"enabled": True}}
+    content = [source, {"type": "text", "text": ASKED}]
+    request = {"model": model, "max_tokens": 100, "messages": [{"role": "user", "content": content}]}
+    if stream:
+        with client.messages.stream(**request) as events:
+            headers, answer = events.response.headers, events.get_final_message()
+    else:
+        raw = client.messages.with_raw_response.create(**request)
+        headers, answer = raw.headers, raw.parse()
+    [text] = answer.content
+    test.assertEqual(text.text, TEXT)
+    if not text.citations:
+        test.assertIn("citations", headers["x-pointsman-lost"])
+        return "lost"
+    [cited] = text.citations
+    test.assertEqual(cited.type, kind)
+    test.assertEqual([getattr(cited, place) for place in places], [0, 0, end])
+    test.assertEqual(cited.cited_text, "Cats purr.")
+    if kind == "search_result_location":
+        test.assertEqual((cited.source, cited.title), (source["source"], "Cats"))
+    return None
+
+
 def gemini(client, model, stream, **config):
     """The answers by index, as of chat completions."""
     ask = client.models.generate_content_stream if stream else client.models.generate_content
@@ -143,22 +187,23 @@ def gemini_search(test, client, model, stream):
 
 
 SEVERAL, LOGPROBS, SEARCH = "several answers", "probabilities of tokens", "search of the web, cited"
+CITED = "documents and findings of the client's, cited"
 CHECKS = {
     "chat": {SEVERAL: chat_several, LOGPROBS: chat_logprobs, SEARCH: chat_search},
     "responses": {LOGPROBS: responses_logprobs, SEARCH: responses_search},
-    "messages": {SEARCH: messages_search},
+    "messages": {SEARCH: messages_search, CITED: messages_cited},
     "gemini": {SEVERAL: gemini_several, LOGPROBS: gemini_logprobs, SEARCH: gemini_search},
 }
 
 
 def outcome(test, pair, own, speaker, check):
-    """`kept`, `converted` or `refused`, plain and streamed alike."""
+    """`kept`, `converted`, `lost` or `refused`, plain and streamed alike."""
     found = set()
     for stream in (False, True):
         before = pair.mock.seen()["requests"]
         try:
-            check(test, speaker.client, "chat", stream)
-            found.add("kept" if own else "converted")
+            told = check(test, speaker.client, "chat", stream)
+            found.add(told or ("kept" if own else "converted"))
         except speaker.error as error:
             test.assertEqual(speaker.failure(error).status, 400)
             test.assertEqual(pair.mock.seen()["requests"], before, error)

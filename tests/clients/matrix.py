@@ -175,7 +175,7 @@ HOLDS = """\
 ## What answers hold
 
 What an answer may hold beside one text, asked for by OpenAI's, Anthropic's and Google's own clients in Python, plain and
-streamed. *Refused*: a 400 names what the provider's protocol has no place for, and nobody is asked.
+streamed. *Lost*: it answers without, and `x-pointsman-lost` says so. *Refused*: a 400 names what the provider's protocol has no place for, and nobody is asked.
 """
 
 FIELDS = """\

@@ -29,6 +29,20 @@ pub(crate) struct Ask {
     pub(crate) logprobs: Option<u64>,
     /// The model may search the web.
     pub(crate) searches: bool,
+    /// The first of what came to be cited.
+    pub(crate) cited: Option<Cited>,
+}
+
+/// A source of the client's own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Cited {
+    pub(crate) title: Value,
+    /// Where it is from, if it is a search result.
+    pub(crate) source: Option<Value>,
+    /// It came in pieces, and is cited by their numbers; else by characters.
+    pub(crate) in_pieces: bool,
+    /// The first piece, or all.
+    pub(crate) text: String,
 }
 
 /// A tool on offer.

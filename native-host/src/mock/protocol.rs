@@ -5,6 +5,7 @@ mod anthropic;
 mod azure;
 mod bedrock;
 mod chat;
+mod cited;
 mod completions;
 mod event_stream;
 mod gemini;

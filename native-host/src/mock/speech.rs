@@ -1,6 +1,6 @@
 //! What a mock says, before a protocol puts it into its own words.
 
-use super::ask::{Ask, sample};
+use super::ask::{Ask, Cited, sample};
 use super::script::Answer;
 
 /// Who speaks, and what it says when the script does not.
@@ -35,6 +35,8 @@ pub(crate) struct Speech {
     pub(crate) answers: u64,
     /// Tokens come with their probabilities, and with those of so many in their places.
     pub(crate) logprobs: Option<u64>,
+    /// What the words for the user cite, where the protocol cites what the client sent.
+    pub(crate) cited: Option<Cited>,
 }
 
 /// A part of an answer, in the pieces in which it is streamed.
@@ -134,6 +136,7 @@ impl Speech {
             include_usage: ask.include_usage,
             answers,
             logprobs: ask.logprobs,
+            cited: ask.cited.clone(),
         }
     }
 

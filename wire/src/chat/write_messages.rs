@@ -66,8 +66,7 @@ impl<'r, 'a> Writer<'_, '_, 'r, 'a> {
     }
 
     fn result(&mut self, id: &str, content: &'r [Part<'a>]) -> Result<(), Untranslatable> {
-        let (media, text): (Vec<_>, Vec<_>) =
-            content.iter().partition(|part| matches!(part, Part::Media { .. }));
+        let (media, text): (Vec<_>, Vec<_>) = content.iter().partition(|part| is_shown(part));
         self.shown.extend(media);
         let lost = &mut *self.lost;
         self.list.object(|o| {
@@ -132,6 +131,11 @@ impl<'r, 'a> Writer<'_, '_, 'r, 'a> {
     }
 }
 
+/// Whether a tool's message has no place for it: documents that are text are said as such.
+fn is_shown(part: &Part<'_>) -> bool {
+    matches!(part, Part::Media { source, .. } if source.as_text().is_none())
+}
+
 fn lose(lost: &mut Vec<String>, is_lost: bool, path: &str) {
     if is_lost && lost.iter().all(|known| known != path) {
         lost.push(path.to_owned());
@@ -192,11 +196,12 @@ fn write_part(
         Part::Media { media, source, mime, name, detail, cache, about } => {
             lose(lost, about.context.is_some(), "document.context");
             lose(lost, about.cited, "document.citations");
+            lose(lost, about.origin.is_some(), "document.source");
             let named = matches!((media, source), (Media::File, Source::Base64(_)));
             lose(lost, name.is_some() && !named, "document.name");
             lose(lost, cache.is_some(), "cache_control");
-            let Some(()) = write_media(o, *media, *source, *mime, *name, *detail) else {
-                return Err(no_place(*media, *source));
+            let Some(()) = write_media(o, *media, source, *mime, *name, *detail) else {
+                return Err(no_place(*media, source));
             };
         }
         // Whoever reads a protocol puts these where they belong.
@@ -215,7 +220,7 @@ fn write_part(
 fn write_media(
     o: &mut Object<'_>,
     media: Media,
-    source: Source<'_>,
+    source: &Source<'_>,
     mime: Option<&str>,
     name: Option<&str>,
     detail: Option<&str>,
@@ -223,13 +228,13 @@ fn write_media(
     match (media, source) {
         (Media::Image, Source::Base64(_) | Source::Url(_)) => {
             let url = match source {
-                Source::Base64(data) => &data_url(mime?, data),
-                Source::Url(url) => url,
+                Source::Base64(data) => data_url(mime?, data),
+                Source::Url(url) => (*url).to_owned(),
                 _ => return None,
             };
             o.text("type", "image_url");
             o.object("image_url", |o| {
-                o.text("url", url);
+                o.text("url", &url);
                 o.some_text("detail", detail);
             });
         }
@@ -251,26 +256,28 @@ fn write_media(
                 }
             });
         }
-        (Media::File, Source::Text(text)) => {
+        (Media::File | Media::SearchResult, source) => {
+            let text = source.as_text()?;
             o.text("type", "text");
-            o.text("text", text);
+            o.text("text", &text);
         }
         _ => return None,
     }
     Some(())
 }
 
-fn no_place(media: Media, source: Source<'_>) -> Untranslatable {
+fn no_place(media: Media, source: &Source<'_>) -> Untranslatable {
     let path = match media {
         Media::Image => "messages.content.image",
         Media::Audio => "messages.content.audio",
         Media::Video => "messages.content.video",
         Media::File => "messages.content.file",
+        Media::SearchResult => "messages.content.search_result",
     };
     let why = match source {
         Source::Uploaded(_) => "is known to one provider only",
         Source::Url(_) => "is a URL, where the chat protocol wants the content itself",
-        Source::Base64(_) | Source::Text(_) => {
+        Source::Base64(_) | Source::Text(_) | Source::Pieces(_) => {
             "is of a type that has no place in the chat protocol"
         }
     };

@@ -64,6 +64,7 @@ pub(super) const fn member_of(media: Media) -> &'static str {
         Media::Audio => "audio",
         Media::Video => "video",
         Media::File => "document",
+        Media::SearchResult => "searchResult",
     }
 }
 

@@ -8,7 +8,7 @@ use super::media::{format_of, member_of};
 use super::model::Model;
 use crate::expected::is_object;
 use crate::json::{List, Object};
-use crate::neutral::{Cache, Citation, Media, Part, Source, Untranslatable};
+use crate::neutral::{About, Cache, Citation, Media, Part, Source, Untranslatable};
 
 /// The longest id of a call.
 const MAX_ID: usize = 64;
@@ -61,6 +61,11 @@ impl PartWriter {
             Part::Refusal(text) => {
                 list.object(|o| o.text("text", text));
                 None
+            }
+            Part::Media { media: Media::SearchResult, cache, about, .. } => {
+                self.lose(about.cited && !self.model.cites(), path, "citations");
+                list.object(|o| self.search_result(o, part, path));
+                *cache
             }
             Part::Media { media, name, detail, cache, about, .. } => {
                 self.lose(about.cited && !self.model.cites(), path, "citations");
@@ -138,37 +143,56 @@ impl PartWriter {
     ) -> Result<(), Untranslatable> {
         let Part::Media { media, source, mime, name, about, .. } = part else { return Ok(()) };
         let refuse = |why| Err(Untranslatable { path: path.to_owned(), why });
-        if matches!(*source, Source::Url(url) if !url.starts_with("s3://")) {
+        if matches!(source, Source::Url(url) if !url.starts_with("s3://")) {
             return refuse("lies at an address, from which Bedrock fetches nothing");
         }
-        let mime = match *source {
-            Source::Text(_) => Some("text/plain"),
-            _ => *mime,
-        };
+        let mime = if source.as_text().is_some() { Some("text/plain") } else { *mime };
         let Some(format) = format_of(*media, mime) else {
             return refuse("is of a type that Bedrock's protocol does not take");
         };
-        let (member, text) = match *source {
-            Source::Base64(data) => ("bytes", data),
-            Source::Text(text) => ("text", text),
-            Source::Url(url) => ("s3Location", url),
-            Source::Uploaded(_) => return refuse("is a file that lies at another provider"),
-        };
+        if matches!(source, Source::Uploaded(_)) {
+            return refuse("is a file that lies at another provider");
+        }
         o.object(member_of(*media), |o| {
             o.text("format", format);
             if *media == Media::File {
                 o.text("name", &self.document(*name));
                 o.some_text("context", about.context);
-                if about.cited && self.model.cites() {
-                    o.object("citations", |o| o.flag("enabled", true));
-                }
+                self.citations(o, *about);
             }
-            o.object("source", |o| match member {
-                "s3Location" => o.object(member, |o| o.text("uri", text)),
-                _ => o.text(member, text),
+            o.object("source", |o| match source {
+                Source::Base64(data) => o.text("bytes", data),
+                Source::Text(text) => o.text("text", text),
+                Source::Pieces(pieces) => write_pieces(o, pieces),
+                Source::Url(uri) => o.object("s3Location", |o| o.text("uri", uri)),
+                Source::Uploaded(_) => {}
             });
         });
         Ok(())
+    }
+
+    /// What the client found, which models that do not cite get as a text.
+    fn search_result(&mut self, o: &mut Object<'_>, part: &Part<'_>, path: &str) {
+        let Part::Media { source, name, about, .. } = part else { return };
+        if !self.model.cites() {
+            self.lose(true, path, "source");
+            self.lose(true, path, "name");
+            return o.text("text", &source.as_text().unwrap_or_default());
+        }
+        o.object("searchResult", |o| {
+            o.some_text("source", about.origin);
+            o.some_text("title", *name);
+            if let Source::Pieces(pieces) = source {
+                write_pieces(o, pieces);
+            }
+            self.citations(o, *about);
+        });
+    }
+
+    fn citations(&self, o: &mut Object<'_>, about: About<'_>) {
+        if about.cited && self.model.cites() {
+            o.object("citations", |o| o.flag("enabled", true));
+        }
     }
 
     /// A name for a document, which must have one, of few kinds of characters, and alone.
@@ -189,6 +213,12 @@ impl PartWriter {
         }
         name
     }
+}
+
+fn write_pieces(o: &mut Object<'_>, pieces: &[&str]) {
+    o.list("content", |list| {
+        pieces.iter().for_each(|text| list.object(|o| o.text("text", text)));
+    });
 }
 
 fn write_cited(o: &mut Object<'_>, text: &str, citations: &[&Citation<'_>]) {

@@ -1,5 +1,7 @@
 //! Parts of turns and answers, written as parts of a content.
 
+use std::borrow::Cow;
+
 use crate::json::{Json, List, Object, Tree};
 use crate::neutral::{Media, Part, Source, Untranslatable};
 
@@ -82,6 +84,7 @@ impl PartWriter<'_> {
             Part::Media { name, detail, cache, about, .. } => {
                 self.lose(about.context.is_some(), path, "context");
                 self.lose(about.cited, path, "citations");
+                self.lose(about.origin.is_some(), path, "source");
                 self.lose(name.is_some(), path, "name");
                 self.lose(detail.is_some_and(|detail| detail != "auto"), path, "detail");
                 self.lose(cache.is_some(), path, "cache_control");
@@ -162,17 +165,17 @@ pub(super) fn write_call(
 
 /// Whether it is written as media: a document that is plain text is said as text.
 fn is_media(part: &Part<'_>) -> bool {
-    matches!(part, Part::Media { source, .. } if !matches!(source, Source::Text(_)))
+    matches!(part, Part::Media { source, .. } if source.as_text().is_none())
 }
 
 /// The members of a function's response. One whose text is an object is that object, unless it could
 /// be taken for one of ours.
 fn write_output(o: &mut Object<'_>, content: &[Part<'_>], failed: bool) {
-    let texts: Vec<&str> = content
+    let texts: Vec<Cow<'_, str>> = content
         .iter()
         .filter_map(|part| match part {
-            Part::Text { text, .. } | Part::Refusal(text) => Some(*text),
-            Part::Media { source: Source::Text(text), .. } => Some(*text),
+            Part::Text { text, .. } | Part::Refusal(text) => Some(Cow::Borrowed(*text)),
+            Part::Media { source, .. } => source.as_text(),
             _ => None,
         })
         .collect();
@@ -190,8 +193,10 @@ fn write_output(o: &mut Object<'_>, content: &[Part<'_>], failed: bool) {
 fn write_media(o: &mut Object<'_>, part: &Part<'_>, path: &str) -> Result<(), Untranslatable> {
     let Part::Media { media, source, mime, .. } = part else { return Ok(()) };
     let refuse = |why| Err(Untranslatable { path: path.to_owned(), why });
-    match (*source, mime.or(usual_type(*media))) {
-        (Source::Text(text), _) => o.text("text", text),
+    match (source, mime.or(usual_type(*media))) {
+        (Source::Text(_) | Source::Pieces(_), _) => {
+            o.text("text", &source.as_text().unwrap_or_default());
+        }
         (Source::Uploaded(_), _) => return refuse("is a file that lies at another provider"),
         (Source::Base64(_), None) => return refuse("is data of which nobody says what it is"),
         (Source::Base64(data), Some(mime)) => o.object("inlineData", |o| {

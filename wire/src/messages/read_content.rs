@@ -42,6 +42,7 @@ pub(super) fn read_block<'a>(
         },
         "image" => media(&mut block, Media::Image, lost)?,
         "document" => media(&mut block, Media::File, lost)?,
+        "search_result" => search_result(&mut block, lost)?,
         "thinking" => Part::Reasoning {
             text: block.need_text("thinking")?,
             signature: block.text("signature")?.filter(|signature| !signature.is_empty()),
@@ -82,9 +83,12 @@ fn media<'a>(
         "text" => Source::Text(source.need_text("data")?),
         "url" => Source::Url(source.need_text("url")?),
         "file" => Source::Uploaded(source.need_text("file_id")?),
-        "content" if source.take("content").is_some_and(|json| json.text().is_some()) => {
-            Source::Text(source.need_text("content")?)
-        }
+        "content" => match source.take("content") {
+            Some(json) if json.text().is_none() => {
+                read_pieces(json, &source.path("content"), lost)?
+            }
+            _ => Source::Text(source.need_text("content")?),
+        },
         _ => {
             let why = "is a kind of source that only Anthropic's protocol has";
             return Err(Untranslatable { path, why }.into());
@@ -97,8 +101,53 @@ fn media<'a>(
         name: block.text("title")?,
         detail: None,
         cache: read_cache(block)?,
-        about: About { context: block.text("context")?, cited: read_cited(block, lost)? },
+        about: About {
+            context: block.text("context")?,
+            cited: read_cited(block, lost)?,
+            origin: None,
+        },
     })
+}
+
+fn search_result<'a>(block: &mut Fields<'a>, lost: &mut Vec<String>) -> Result<Part<'a>, Refused> {
+    let path = block.path("content");
+    let content = block.take("content").ok_or_else(|| block.missing("content"))?;
+    Ok(Part::Media {
+        media: Media::SearchResult,
+        source: read_pieces(content, &path, lost)?,
+        mime: None,
+        name: Some(block.need_text("title")?),
+        detail: None,
+        cache: read_cache(block)?,
+        about: About {
+            context: None,
+            cited: read_cited(block, lost)?,
+            origin: Some(block.need_text("source")?),
+        },
+    })
+}
+
+/// A text in blocks of its own.
+fn read_pieces<'a>(
+    json: Json<'a>,
+    path: &str,
+    lost: &mut Vec<String>,
+) -> Result<Source<'a>, Refused> {
+    let Some(blocks) = json.list() else {
+        let path = path.to_owned();
+        return Err(RequestFault::Wrong { path, expected: "a list of text blocks" }.into());
+    };
+    let mut read = |(at, block)| {
+        let mut block = Fields::of(block, format!("{path}[{at}]"))?;
+        if block.need_text("type")? != "text" {
+            let why = "is a piece of a document that is no text";
+            return Err(Untranslatable { path: block.path("type"), why }.into());
+        }
+        let text = block.need_text("text")?;
+        block.report_rest(lost);
+        Ok(text)
+    };
+    blocks.iter().enumerate().map(&mut read).collect::<Result<_, Refused>>().map(Source::Pieces)
 }
 
 /// Whether the member `citations` asks for them.

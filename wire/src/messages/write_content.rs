@@ -46,6 +46,7 @@ pub(super) fn write_part(
             if is_document(part) {
                 o.some_text("title", *name);
                 o.some_text("context", about.context);
+                o.some_text("source", about.origin);
                 if about.cited {
                     o.object("citations", |o| o.flag("enabled", true));
                 }
@@ -142,7 +143,7 @@ fn legal_id(id: &str) -> Cow<'_, str> {
 }
 
 fn is_document(part: &Part<'_>) -> bool {
-    matches!(part, Part::Media { media: Media::File, .. })
+    matches!(part, Part::Media { media: Media::File | Media::SearchResult, .. })
 }
 
 fn write_media(o: &mut Object<'_>, part: &Part<'_>, path: &str) -> Result<(), Untranslatable> {
@@ -151,17 +152,29 @@ fn write_media(o: &mut Object<'_>, part: &Part<'_>, path: &str) -> Result<(), Un
     match media {
         Media::Image => o.text("type", "image"),
         Media::File => o.text("type", "document"),
+        Media::SearchResult => o.text("type", "search_result"),
         Media::Audio => return refuse("is audio, which Anthropic's protocol does not take"),
         Media::Video => return refuse("is video, which Anthropic's protocol does not take"),
     }
-    let (kind, member, text, mime) = match (*source, *media) {
-        (Source::Url(url), _) => ("url", "url", url, None),
-        (Source::Text(text), Media::File) => ("text", "data", text, Some("text/plain")),
+    let (kind, member, text, mime) = match (source, *media) {
+        (Source::Pieces(pieces), Media::SearchResult) => {
+            write_pieces(o, pieces);
+            return Ok(());
+        }
+        (Source::Pieces(pieces), Media::File) => {
+            o.object("source", |o| {
+                o.text("type", "content");
+                write_pieces(o, pieces);
+            });
+            return Ok(());
+        }
+        (Source::Url(url), _) => ("url", "url", *url, None),
+        (Source::Text(text), Media::File) => ("text", "data", *text, Some("text/plain")),
         (Source::Base64(data), Media::Image) if mime.is_some_and(|m| IMAGES.contains(&m)) => {
-            ("base64", "data", data, *mime)
+            ("base64", "data", *data, *mime)
         }
         (Source::Base64(data), Media::File) if mime.is_none_or(|m| m == PDF) => {
-            ("base64", "data", data, Some(PDF))
+            ("base64", "data", *data, Some(PDF))
         }
         (Source::Uploaded(_), _) => return refuse("is a file that lies at another provider"),
         (_, Media::Image) => return refuse("is not a JPEG, PNG, GIF or WebP image"),
@@ -173,6 +186,12 @@ fn write_media(o: &mut Object<'_>, part: &Part<'_>, path: &str) -> Result<(), Un
         o.text(member, text);
     });
     Ok(())
+}
+
+fn write_pieces(o: &mut Object<'_>, pieces: &[&str]) {
+    o.list("content", |list| {
+        pieces.iter().for_each(|text| list.object(|o| write_text(o, text, None)));
+    });
 }
 
 fn write_result(

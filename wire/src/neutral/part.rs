@@ -1,5 +1,7 @@
 //! A piece of a turn or of an answer.
 
+use std::borrow::Cow;
+
 use super::search::Search;
 
 /// A piece of content.
@@ -61,6 +63,8 @@ pub(crate) struct About<'a> {
     pub(crate) context: Option<&'a str>,
     /// Whether the answer is to cite it.
     pub(crate) cited: bool,
+    /// Where a search result is from: an address, or a name of the client's own.
+    pub(crate) origin: Option<&'a str>,
 }
 
 /// What kind of media it is.
@@ -71,16 +75,20 @@ pub(crate) enum Media {
     Video,
     /// A PDF or another document.
     File,
+    /// What the client's own search found.
+    SearchResult,
 }
 
 /// Where media is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source<'a> {
     /// In the request itself, in base64.
     Base64(&'a str),
     Url(&'a str),
     /// A document that is plain text.
     Text(&'a str),
+    /// The same, in pieces by whose numbers it is cited.
+    Pieces(Vec<&'a str>),
     /// At the provider, which alone knows the name.
     Uploaded(&'a str),
 }
@@ -139,6 +147,15 @@ impl<'a> Source<'a> {
                 (Self::Base64(data), mime)
             }
             None => (Self::Url(url), None),
+        }
+    }
+
+    /// The plain text that it is, for protocols that hold such a document as text.
+    pub(crate) fn as_text(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Text(text) => Some(Cow::Borrowed(*text)),
+            Self::Pieces(pieces) => Some(Cow::Owned(pieces.join("\n"))),
+            Self::Base64(_) | Self::Url(_) | Self::Uploaded(_) => None,
         }
     }
 }

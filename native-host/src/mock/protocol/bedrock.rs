@@ -4,8 +4,8 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::event_stream::message;
-use super::{Frames, joined};
-use crate::mock::ask::{Ask, Choice, Tool, is_at, list_at, text_at, text_of};
+use super::{Frames, cited, joined};
+use crate::mock::ask::{Ask, Choice, Cited, Tool, is_at, list_at, text_at, text_of};
 use crate::mock::speech::{Block, SIGNATURE, Speech, Spent};
 use crate::mock::trouble::Trouble;
 
@@ -38,6 +38,7 @@ pub(super) fn ask(body: &Value) -> Result<Ask, Trouble> {
         let images = blocks.iter().filter(|block| is_at(block, "/image/source/bytes"));
         let image = images.map(|block| format!("image/{}", text_at(block, "/image/format"))).next();
         ask.image = ask.image.or(image);
+        ask.cited = ask.cited.or_else(|| blocks.iter().find_map(cited::in_converse));
     }
     Ok(ask)
 }
@@ -73,7 +74,12 @@ pub(super) fn whole(speech: &Speech) -> Value {
             let text = json!({ "text": pieces.concat(), "signature": SIGNATURE });
             Some(json!({ "reasoningContent": { "reasoningText": text } }))
         }
-        Block::Text(pieces) => Some(json!({ "text": pieces.concat() })),
+        Block::Text(pieces) => Some(match &speech.cited {
+            Some(cited) => json!({ "citationsContent": {
+                "content": [{ "text": pieces.concat() }], "citations": [cited::by_bedrock(cited)],
+            }}),
+            None => json!({ "text": pieces.concat() }),
+        }),
         Block::Call(call) => Some(json!({ "toolUse": {
             "toolUseId": call.id, "name": call.name, "input": call.input(),
         }})),
@@ -91,7 +97,7 @@ pub(super) fn whole(speech: &Speech) -> Value {
 pub(super) fn frames(speech: &Speech) -> Frames {
     let mut tokens = Vec::new();
     for (index, block) in speech.blocks.iter().enumerate() {
-        block_frames(&mut tokens, index, block);
+        block_frames(&mut tokens, index, block, speech.cited.as_ref());
     }
     let end = json!({ "usage": usage(speech.usage), "metrics": { "latencyMs": 1 } });
     Frames {
@@ -104,7 +110,7 @@ pub(super) fn frames(speech: &Speech) -> Frames {
 }
 
 /// Only calls of tools have a start; it goes with the first token, as the stop does with the last.
-fn block_frames(tokens: &mut Vec<Bytes>, index: usize, block: &Block) {
+fn block_frames(tokens: &mut Vec<Bytes>, index: usize, block: &Block, cited: Option<&Cited>) {
     let delta = |delta: Value| {
         let data = json!({ "contentBlockIndex": index, "delta": delta });
         message("contentBlockDelta", &data)
@@ -117,6 +123,7 @@ fn block_frames(tokens: &mut Vec<Bytes>, index: usize, block: &Block) {
         }
         Block::Text(pieces) => {
             tokens.extend(pieces.iter().map(|text| delta(json!({ "text": text }))));
+            tokens.extend(cited.map(|one| delta(json!({ "citation": cited::by_bedrock(one) }))));
         }
         Block::Call(call) => {
             let start = json!({ "toolUse": { "toolUseId": call.id, "name": call.name } });

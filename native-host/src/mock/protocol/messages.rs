@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{Frames, joined, named_event, search};
+use super::{Frames, cited, joined, named_event, search};
 use crate::mock::ask::{Ask, Choice, Tool, flag_at, list_at, text_at, text_of};
 use crate::mock::speech::{Block, SIGNATURE, Speech, Spent};
 use crate::mock::trouble::Trouble;
@@ -45,6 +45,7 @@ pub(super) fn ask(body: &Value) -> Result<Ask, Trouble> {
         ask.results.splice(0..0, results.map(text_of));
         let image = of_type("image").next().map(|block| text_at(block, "/source/media_type"));
         ask.image = ask.image.or(image);
+        ask.cited = ask.cited.or_else(|| blocks.iter().find_map(cited::in_messages));
     }
     Ok(ask)
 }
@@ -75,8 +76,8 @@ pub(super) fn whole(speech: &Speech) -> Value {
         Block::Text(pieces) => {
             let text = pieces.concat();
             let mut block = json!({ "type": "text", "text": text });
-            if speech.search().is_some() {
-                block["citations"] = json!([search::of_anthropic(&text)]);
+            if let Some(citation) = citation(speech, &text) {
+                block["citations"] = json!([citation]);
             }
             block
         }
@@ -120,8 +121,7 @@ pub(super) fn frames(speech: &Speech) -> Frames {
                 tokens.push(start(json!({ "type": "text", "text": "" })));
                 let said = |piece| delta(json!({ "type": "text_delta", "text": piece }));
                 tokens.extend(pieces.iter().map(said));
-                if speech.search().is_some() {
-                    let citation = search::of_anthropic(&pieces.concat());
+                if let Some(citation) = citation(speech, &pieces.concat()) {
                     let cited = json!({ "type": "citations_delta", "citation": citation });
                     tokens.push(delta(cited));
                 }
@@ -157,6 +157,12 @@ pub(super) fn frames(speech: &Speech) -> Frames {
     let stop = named_event("message_stop", &json!({ "type": "message_stop" }));
     let closing = named_event("message_delta", &last);
     Frames { opening: joined([start, ping]), tokens, closing, end: stop, spent: speech.usage }
+}
+
+/// What the text rests on.
+fn citation(speech: &Speech, text: &str) -> Option<Value> {
+    let found = speech.search().map(|_| search::of_anthropic(text));
+    found.or_else(|| speech.cited.as_ref().map(cited::by_anthropic))
 }
 
 /// A block's start goes with its first token, its stop with its last: neither is content.

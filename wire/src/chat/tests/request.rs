@@ -308,7 +308,7 @@ fn media_without_a_place_are_refused() {
         (Media::File, Source::Uploaded("f"), None),
         (Media::Image, Source::Uploaded("f"), None),
     ] {
-        let part = Part::media(media, source, mime);
+        let part = Part::media(media, source.clone(), mime);
         let turns = vec![Turn { role: Role::User, parts: vec![part], name: None }];
         let request = Request { turns, ..Request::default() };
         assert!(write_request(&request, &TARGET).is_err(), "{media:?} {source:?}");
@@ -340,4 +340,32 @@ fn a_name_is_told_as_lost_where_no_file_bears_it() {
     ] {
         assert_eq!(lost(named(media, source, mime)), ["document.name"], "{media:?}");
     }
+}
+
+#[test]
+fn what_the_client_found_is_text_wherever_it_stands() {
+    let found = || Part::Media {
+        media: Media::SearchResult,
+        source: Source::Pieces(vec!["one", "two"]),
+        mime: None,
+        name: Some("T"),
+        detail: None,
+        cache: None,
+        about: About { context: None, cited: true, origin: Some("https://a.b") },
+    };
+    let result = Part::ToolResult {
+        id: "1",
+        name: None,
+        content: vec![found()],
+        failed: false,
+        cache: None,
+    };
+    let turns = vec![Turn { role: Role::User, parts: vec![result, found()], name: None }];
+    let (body, lost) = write(&Request { turns, ..Request::default() });
+    assert_eq!(lost, ["document.citations", "document.source", "document.name"]);
+    let text = r#"[{"type":"text","text":"one\ntwo"}]"#;
+    let expected = format!(
+        r#"{{"model":"m","messages":[{{"role":"tool","tool_call_id":"1","content":{text}}},{{"role":"user","content":{text}}}]}}"#
+    );
+    assert_eq!(body, expected);
 }

@@ -150,6 +150,32 @@ fn documents_have_names_of_their_own() {
     assert_eq!(content[0]["document"]["format"], "txt");
 }
 
+/// A search result, and a document in pieces, both to be cited.
+const FOUND: &str = r#"{"type":"search_result","source":"https://a.b","title":"T","content":[
+    {"type":"text","text":"one"},{"type":"text","text":"two"}],"citations":{"enabled":true}},
+    {"type":"document","source":{"type":"content","content":[{"type":"text","text":"three"}]},
+    "citations":{"enabled":true},"cache_control":{"type":"ephemeral"}}"#;
+
+#[test]
+fn what_the_client_found_is_cited_by_models_that_do() {
+    let (content, lost) = blocks(FOUND, CLAUDE);
+    assert_eq!(lost, [""; 0]);
+    let expected = serde_json::json!([
+        {"searchResult":{"source":"https://a.b","title":"T",
+            "content":[{"text":"one"},{"text":"two"}],"citations":{"enabled":true}}},
+        {"document":{"format":"txt","name":"document","citations":{"enabled":true},
+            "source":{"content":[{"text":"three"}]}}},
+        {"cachePoint":{"type":"default"}},
+    ]);
+    assert_eq!(content, expected);
+    let (content, lost) = blocks(FOUND, NOVA);
+    assert_eq!(content[0], serde_json::json!({"text":"one\ntwo"}));
+    let of = |part: u32, member: &str| format!("messages[0].content[{part}].{member}");
+    let (first, second) =
+        ([of(0, "citations"), of(0, "source"), of(0, "name")], of(1, "citations"));
+    assert_eq!(lost, [&first[..], &[second]].concat());
+}
+
 #[test]
 fn blank_texts_are_left_out() {
     let talk = r#""messages":[{"role":"system","content":" "},{"role":"user","content":"a"},

@@ -175,6 +175,27 @@ fn a_document_of_text_in_a_result_is_text() {
 }
 
 #[test]
+fn what_the_client_found_is_text_and_its_origin_is_named() {
+    let found = || Part::Media {
+        media: Media::SearchResult,
+        source: Source::Pieces(vec!["one", "two"]),
+        mime: None,
+        name: Some("T"),
+        detail: None,
+        cache: None,
+        about: About { context: None, cited: true, origin: Some("https://a.b") },
+    };
+    let (body, lost) = write(&said(result("1", vec![found()])), "gemini-3-pro");
+    let response = &body["contents"][0]["parts"][0]["functionResponse"]["response"];
+    assert_eq!(*response, json!({"output":"one\ntwo"}));
+    let lost_of = |path: &str| ["citations", "source", "name"].map(|one| format!("{path}.{one}"));
+    assert_eq!(lost, lost_of("messages[0].content[0].content[0]"));
+    let (body, lost) = write(&said(found()), "gemini-3-pro");
+    assert_eq!(body["contents"][0]["parts"], json!([{"text":"one\ntwo"}]));
+    assert_eq!(lost, lost_of("messages[0].content[0]"));
+}
+
+#[test]
 fn hints_within_a_result_are_named_like_those_beside_it() {
     let text = Part::Text { text: "x", citations: Vec::new(), cache: Some(Cache { ttl: None }) };
     for model in ["gemini-3-pro", "gemini-2.5-pro"] {

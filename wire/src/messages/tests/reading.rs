@@ -83,8 +83,8 @@ fn what_only_anthropic_has_cannot_be_said_elsewhere() {
     for (blocks, path) in [
         (r#"{"type":"container_upload","file_id":"f"}"#, "messages[0].content[0]"),
         (
-            r#"{"type":"document","source":{"type":"content","content":[]}}"#,
-            "messages[0].content[0].source",
+            r#"{"type":"document","source":{"type":"content","content":[{"type":"image"}]}}"#,
+            "messages[0].content[0].source.content[0].type",
         ),
         (
             r#"{"type":"tool_use","id":"a","name":"f","input":{},

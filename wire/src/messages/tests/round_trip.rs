@@ -24,6 +24,7 @@ fn media() -> impl Strategy<Value = Part<'static>> {
         Just((Media::File, Source::Base64("JVBERi0x"), Some("application/pdf"))),
         Just((Media::File, Source::Url("https://a/b.pdf"), None)),
         text().prop_map(|text| (Media::File, Source::Text(text), Some("text/plain"))),
+        pieces().prop_map(|pieces| (Media::File, pieces, None)),
     ];
     let whole = |((media, source, mime), name, cache)| Part::Media {
         media,
@@ -34,10 +35,24 @@ fn media() -> impl Strategy<Value = Part<'static>> {
         cache,
         about: About::default(),
     };
+    let found = |(source, origin, name, cited, cache)| Part::Media {
+        media: Media::SearchResult,
+        source,
+        mime: None,
+        name: Some(name),
+        detail: None,
+        cache,
+        about: About { context: None, cited, origin: Some(origin) },
+    };
     prop_oneof![
         (image, Just(None), cache()).prop_map(whole),
         (file, prop::option::of(text()), cache()).prop_map(whole),
+        (pieces(), text(), text(), any::<bool>(), cache()).prop_map(found),
     ]
+}
+
+fn pieces() -> impl Strategy<Value = Source<'static>> {
+    prop::collection::vec(text(), 1..3).prop_map(Source::Pieces)
 }
 
 fn thought() -> impl Strategy<Value = Part<'static>> {

@@ -120,7 +120,9 @@ fn media_are_read() {
             .parts
             .iter()
             .map(|part| match part {
-                Part::Media { media, source, mime, name, .. } => (*media, *source, *mime, *name),
+                Part::Media { media, source, mime, name, .. } => {
+                    (*media, source.clone(), *mime, *name)
+                }
                 part => panic!("{part:?}"),
             })
             .collect();
