@@ -6,9 +6,12 @@ A check asks plain or streamed, raises what the client raises, and asserts that 
 
 import types
 
+import cases
+
 TEXT = "Hello from east."
 ASKED = "Hello?"
 OTHERS = 2
+WHY = "I cannot do that."
 
 
 def chat(test, client, model, stream, **more):
@@ -22,6 +25,7 @@ def chat(test, client, model, stream, **more):
             said = choice.delta if stream else choice.message
             here = found.setdefault(choice.index, entry())
             here.text += said.content or ""
+            here.refusal += said.refusal or ""
             here.tokens += choice.logprobs.content or [] if choice.logprobs else []
             here.cited += getattr(said, "annotations", None) or []
             here.ends += [choice.finish_reason] if choice.finish_reason else []
@@ -29,7 +33,7 @@ def chat(test, client, model, stream, **more):
 
 
 def entry():
-    return types.SimpleNamespace(text="", tokens=[], cited=[], ends=[])
+    return types.SimpleNamespace(text="", refusal="", tokens=[], cited=[], ends=[])
 
 
 def chat_several(test, client, model, stream):
@@ -62,12 +66,22 @@ def chat_search(test, client, model, stream):
     test.assertEqual(cited["url_citation"]["url"], "https://example.com/found")
 
 
+def chat_refusal(test, client, model, stream):
+    here = chat(test, client, model, stream)[0]
+    # Who has no place of its own for a refusal says it in the text.
+    expected = (WHY, "", "stop") if here.refusal else ("", WHY, "content_filter")
+    test.assertEqual((here.refusal, here.text, *here.ends), expected)
+
+
 def responses(client, model, stream, **more):
     request = {"model": model, "input": ASKED, "store": False, **more}
     if not stream:
         return client.responses.create(**request)
+    # The client's own helper takes a response that is incomplete for none.
     with client.responses.stream(**request) as events:
-        return events.get_final_response()
+        ends = {"response.completed", "response.incomplete"}
+        [response] = [event.response for event in events if event.type in ends]
+    return response
 
 
 def responses_logprobs(test, client, model, stream):
@@ -87,6 +101,17 @@ def responses_search(test, client, model, stream):
     test.assertEqual(cited.url, "https://example.com/found")
 
 
+def responses_refusal(test, client, model, stream):
+    answer = responses(client, model, stream)
+    [message] = answer.output
+    [part] = message.content
+    if part.type == "refusal":
+        test.assertEqual((part.refusal, answer.status), (WHY, "completed"))
+    else:
+        test.assertEqual((part.text, answer.status), (WHY, "incomplete"))
+        test.assertEqual(answer.incomplete_details.reason, "content_filter")
+
+
 def messages_search(test, client, model, stream):
     request = {
         "model": model, "max_tokens": 100, "messages": [{"role": "user", "content": ASKED}],
@@ -103,6 +128,18 @@ def messages_search(test, client, model, stream):
     test.assertEqual(kinds, ("server_tool_use", "text", "web_search_tool_result"))
     test.assertEqual((search.id, text.text), (found.tool_use_id, TEXT))
     test.assertEqual(found.content[0].url, text.citations[0].url)
+
+
+def messages_refusal(test, client, model, stream):
+    request = {
+        "model": model, "max_tokens": 100, "messages": [{"role": "user", "content": ASKED}]}
+    if stream:
+        with client.messages.stream(**request) as events:
+            answer = events.get_final_message()
+    else:
+        answer = client.messages.create(**request)
+    [text] = answer.content
+    test.assertEqual((text.text, answer.stop_reason), (WHY, "refusal"))
 
 
 PIECES = [{"type": "text", "text": "Cats purr."}]
@@ -186,13 +223,25 @@ def gemini_search(test, client, model, stream):
     test.assertEqual((segment.start_index or 0, segment.end_index), (0, len(TEXT)))
 
 
+def gemini_refusal(test, client, model, stream):
+    here = gemini(client, model, stream)[0]
+    test.assertEqual((here.text, [end.name for end in here.ends]), (WHY, ["SAFETY"]))
+
+
 SEVERAL, LOGPROBS, SEARCH = "several answers", "probabilities of tokens", "search of the web, cited"
 CITED = "documents and findings of the client's, cited"
+REFUSAL = "refusal"
+# What the upstream says, where it is not what it always says.
+SCRIPTS = {REFUSAL: [{"ok": {**cases.FAST, "text": WHY, "output_tokens": 4, "refuses": True}}]}
 CHECKS = {
-    "chat": {SEVERAL: chat_several, LOGPROBS: chat_logprobs, SEARCH: chat_search},
-    "responses": {LOGPROBS: responses_logprobs, SEARCH: responses_search},
-    "messages": {SEARCH: messages_search, CITED: messages_cited},
-    "gemini": {SEVERAL: gemini_several, LOGPROBS: gemini_logprobs, SEARCH: gemini_search},
+    "chat": {SEVERAL: chat_several, LOGPROBS: chat_logprobs, SEARCH: chat_search,
+             REFUSAL: chat_refusal},
+    "responses": {LOGPROBS: responses_logprobs, SEARCH: responses_search,
+                  REFUSAL: responses_refusal},
+    "messages": {SEARCH: messages_search, CITED: messages_cited,
+                 REFUSAL: messages_refusal},
+    "gemini": {SEVERAL: gemini_several, LOGPROBS: gemini_logprobs, SEARCH: gemini_search,
+               REFUSAL: gemini_refusal},
 }
 
 

@@ -66,6 +66,7 @@ class Page(unittest.TestCase):
             speaker = matrix.CLIENTS[protocol][0](pair.gateway.address, "chat")
             self.addCleanup(speaker.close)
             for name, check in answers.CHECKS[protocol].items():
+                pair.mock.play(answers.SCRIPTS.get(name, cases.SCRIPT))
                 with self.subTest(client=protocol, provider=provider, answer=name):
                     became = answers.outcome(self, pair, own, speaker, check)
                     found[protocol, name, provider] = became

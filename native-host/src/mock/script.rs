@@ -48,6 +48,8 @@ pub(crate) struct Answer {
     pub(crate) reasoning_tokens: Option<u64>,
     pub(crate) usage: Option<bool>,
     pub(crate) finish: Option<String>,
+    /// What it says is why it will not answer.
+    pub(crate) refuses: bool,
     pub(crate) quota: Option<Quota>,
     pub(crate) text: Option<String>,
     /// A role-only frame before the first token's time.

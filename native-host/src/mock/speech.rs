@@ -25,7 +25,7 @@ pub(crate) struct Speech {
     pub(crate) name: String,
     pub(crate) model: String,
     pub(crate) blocks: Vec<Block>,
-    /// Why it ends, in the words of OpenAI's chat protocol.
+    /// Why it ends, in the words of OpenAI's chat protocol; or [`REFUSAL`].
     pub(crate) finish: String,
     /// What it used, unless the script keeps it secret.
     pub(crate) usage: Option<Spent>,
@@ -85,6 +85,9 @@ pub(crate) struct Spent {
 /// As many answers as OpenAI gives at once.
 const MOST_ANSWERS: u64 = 128;
 
+/// Why an answer ends that is a refusal.
+pub(crate) const REFUSAL: &str = "refusal";
+
 /// The signature under every thought, for protocols that have one: base64, because some insist.
 pub(crate) const SIGNATURE: &str = "c2lnbmVkIGJ5IHRoZSBtb2Nr";
 
@@ -116,7 +119,11 @@ impl Speech {
                 (None, None) => words(&voice.text, spoken),
             }));
         }
-        let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
+        let finish = match calls.is_empty() {
+            true if answer.refuses => REFUSAL,
+            true => "stop",
+            false => "tool_calls",
+        };
         let thoughts = if ask.thinks { blocks.first().map_or(0, Block::len) } else { 0 };
         let answers = ask.answers.clamp(1, MOST_ANSWERS);
         let usage = Spent {
@@ -146,6 +153,11 @@ impl Speech {
             Block::Search(search) => Some(search),
             _ => None,
         })
+    }
+
+    /// Whether its words are a refusal.
+    pub(crate) fn refuses(&self) -> bool {
+        self.finish == REFUSAL
     }
 
     /// All words for the user.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::event_stream::message;
 use super::{Frames, cited, joined};
 use crate::mock::ask::{Ask, Choice, Cited, Tool, is_at, list_at, text_at, text_of};
-use crate::mock::speech::{Block, SIGNATURE, Speech, Spent};
+use crate::mock::speech::{Block, REFUSAL, SIGNATURE, Speech, Spent};
 use crate::mock::trouble::Trouble;
 
 pub(super) fn ask(body: &Value) -> Result<Ask, Trouble> {
@@ -164,7 +164,7 @@ fn stop_reason(finish: &str) -> &str {
         "stop" => "end_turn",
         "length" => "max_tokens",
         "tool_calls" => "tool_use",
-        "content_filter" => "content_filtered",
+        "content_filter" | REFUSAL => "content_filtered",
         other => other,
     }
 }

@@ -74,8 +74,10 @@ pub(super) fn choice(choice: Option<&Value>) -> Choice {
 pub(super) fn whole(speech: &Speech, family: Family) -> Value {
     let mut message = Map::new();
     message.insert("role".into(), "assistant".into());
-    message.insert("content".into(), json!(speech.text()));
-    message.insert("refusal".into(), Value::Null);
+    let (content, refusal) =
+        if speech.refuses() { (None, speech.text()) } else { (speech.text(), None) };
+    message.insert("content".into(), json!(content));
+    message.insert("refusal".into(), json!(refusal));
     message.insert("annotations".into(), annotations(speech));
     if let Some(thoughts) = speech.thoughts() {
         message.insert("reasoning_content".into(), thoughts.into());
@@ -87,7 +89,7 @@ pub(super) fn whole(speech: &Speech, family: Family) -> Value {
     let choice = |index| {
         let mut choice = json!({
             "index": index, "message": message, "logprobs": logprobs_of(speech, &said(speech)),
-            "finish_reason": speech.finish,
+            "finish_reason": finish_reason(speech),
         });
         if family == Family::Azure {
             choice["content_filter_results"] = azure::unfiltered();
@@ -119,6 +121,10 @@ pub(super) fn frames(speech: &Speech, family: Family) -> Frames {
                 let thought = |piece| frame(speech, json!({ "reasoning_content": piece }));
                 tokens.extend(pieces.iter().map(thought));
             }
+            Block::Text(pieces) if speech.refuses() => {
+                let refusal = |piece| frame(speech, json!({ "refusal": piece }));
+                tokens.extend(pieces.iter().map(refusal));
+            }
             Block::Text(pieces) => {
                 tokens.extend(pieces.iter().map(|piece| {
                     let logprobs = logprobs_of(speech, std::slice::from_ref(piece));
@@ -136,7 +142,8 @@ pub(super) fn frames(speech: &Speech, family: Family) -> Frames {
             }
         }
     }
-    let mut closing = frame_with(speech, json!({}), Value::Null, json!(speech.finish)).to_vec();
+    let mut closing =
+        frame_with(speech, json!({}), Value::Null, json!(finish_reason(speech))).to_vec();
     if let (true, Some(spent)) = (speech.include_usage, speech.usage) {
         let mut last = envelope(speech, "chat.completion.chunk", json!([]));
         last["usage"] = usage(spent);
@@ -145,6 +152,11 @@ pub(super) fn frames(speech: &Speech, family: Family) -> Frames {
     let end = Bytes::from_static(b"data: [DONE]\n\n");
     let spent = speech.usage.filter(|_| speech.include_usage);
     Frames { opening, tokens, closing: closing.into(), end, spent }
+}
+
+/// A refusal ends like any other answer: a member of its own tells it apart.
+fn finish_reason(speech: &Speech) -> &str {
+    if speech.refuses() { "stop" } else { &speech.finish }
 }
 
 /// The name of a call, then its arguments in pieces.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Frames, Framing, event, logprobs, search};
 use crate::mock::ask::{Ask, Choice, Tool, count_at, flag_at, is_at, list_at, text_at, text_of};
-use crate::mock::speech::{Block, SIGNATURE, Speech, Spent};
+use crate::mock::speech::{Block, REFUSAL, SIGNATURE, Speech, Spent};
 use crate::mock::trouble::Trouble;
 
 pub(super) fn ask(body: &Value) -> Result<Ask, Trouble> {
@@ -210,7 +210,7 @@ fn finish_reason(finish: &str) -> &str {
         // A call of a tool is an end like any other.
         "stop" | "tool_calls" => "STOP",
         "length" => "MAX_TOKENS",
-        "content_filter" => "SAFETY",
+        "content_filter" | REFUSAL => "SAFETY",
         other => other,
     }
 }

@@ -112,13 +112,18 @@ fn block_frames(
     };
     match block {
         Block::Text(pieces) => {
-            let empty = json!({ "part": part(None, &[]) });
+            let empty = json!({ "part": part(speech, &[]) });
             events.push("response.content_part.added", in_text(empty));
             let delta = |piece: &String| {
                 let logprobs = logprobs_of(speech, std::slice::from_ref(piece));
                 in_text(json!({ "delta": piece, "logprobs": logprobs }))
             };
-            said(events, "response.output_text", pieces.iter().map(delta).collect());
+            match speech.refuses() {
+                true => said(events, "response.refusal", deltas(pieces, &in_text)),
+                false => {
+                    said(events, "response.output_text", pieces.iter().map(delta).collect());
+                }
+            }
             for (kind, data) in text_end(speech, pieces) {
                 events.push(kind, in_text(data));
             }
@@ -154,13 +159,18 @@ fn block_frames(
 fn text_end(speech: &Speech, pieces: &[String]) -> Vec<(&'static str, Value)> {
     let text = pieces.concat();
     let mut end = Vec::new();
+    let part = json!({ "part": part(speech, pieces) });
+    if speech.refuses() {
+        let done = json!({ "refusal": text });
+        return vec![("response.refusal.done", done), ("response.content_part.done", part)];
+    }
     if speech.search().is_some() {
         let cited = json!({ "annotation_index": 0, "annotation": annotation(&text) });
         end.push(("response.output_text.annotation.added", cited));
     }
     let done = json!({ "text": text, "logprobs": logprobs_of(speech, pieces) });
     end.push(("response.output_text.done", done));
-    end.push(("response.content_part.done", json!({ "part": part(Some(speech), pieces) })));
+    end.push(("response.content_part.done", part));
     end
 }
 
@@ -216,7 +226,7 @@ fn item(speech: &Speech, index: usize, block: &Block, done: bool) -> Value {
             json!({ "id": id, "type": "reasoning", "summary": summary, "encrypted_content": sealed })
         }
         Block::Text(pieces) => {
-            let content = if done { vec![part(Some(speech), pieces)] } else { Vec::new() };
+            let content = if done { vec![part(speech, pieces)] } else { Vec::new() };
             json!({
                 "id": id, "type": "message", "role": "assistant", "status": status,
                 "content": content,
@@ -237,11 +247,14 @@ fn item(speech: &Speech, index: usize, block: &Block, done: bool) -> Value {
 }
 
 /// Words, and what goes with them once they are all said.
-fn part(speech: Option<&Speech>, pieces: &[String]) -> Value {
+fn part(speech: &Speech, pieces: &[String]) -> Value {
     let text = pieces.concat();
-    let cited = speech.and_then(Speech::search).map(|_| annotation(&text));
+    if speech.refuses() {
+        return json!({ "type": "refusal", "refusal": text });
+    }
+    let cited = speech.search().filter(|_| !pieces.is_empty()).map(|_| annotation(&text));
     let annotations: Vec<Value> = cited.into_iter().collect();
-    let logprobs = speech.map_or_else(|| json!([]), |speech| logprobs_of(speech, pieces));
+    let logprobs = logprobs_of(speech, pieces);
     json!({
         "type": "output_text", "text": text, "annotations": annotations, "logprobs": logprobs,
     })
