@@ -357,7 +357,8 @@ GEMINI = {
     "`safetySettings`": put("safetySettings", [
         {"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE"}]),
     "`serviceTier`": put("serviceTier", "flex"),
-    "`mediaResolution`": config("mediaResolution", "MEDIA_RESOLUTION_LOW"),
+    "`mediaResolution`": config("mediaResolution", "MEDIA_RESOLUTION_LOW").on(
+        part(inlineData={"mimeType": "image/png", "data": PNG})),
     "`cachedContent`": put("cachedContent", "cachedContents/1"),
     "`responseModalities`": config("responseModalities", ["IMAGE"]),
 }

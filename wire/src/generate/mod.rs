@@ -14,6 +14,7 @@ mod read_config;
 mod read_events;
 mod read_parts;
 mod read_request;
+mod resolution;
 mod schema;
 mod usage;
 mod write_answer;

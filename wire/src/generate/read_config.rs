@@ -1,6 +1,7 @@
 //! The member `generationConfig`.
 
 use super::members::Members;
+use super::resolution::read_resolution;
 use super::schema::json_schema;
 use crate::fault::RequestFault;
 use crate::json::Json;
@@ -30,6 +31,11 @@ pub(super) fn read_config<'a>(
     let others = config.whole("logprobs")?;
     if config.flag("responseLogprobs")?.unwrap_or(false) {
         request.logprobs = Some(others.unwrap_or(0));
+    }
+    if let Some(word) = config.text("mediaResolution")?
+        && !read_resolution(word, &mut request.turns)
+    {
+        lost.push(config.path("mediaResolution"));
     }
     config.report_rest(lost);
     Ok(())

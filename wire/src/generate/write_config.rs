@@ -1,6 +1,7 @@
 //! The member `generationConfig`.
 
 use super::model::{Gemini, Told};
+use super::resolution::write_resolution;
 use crate::json::{Object, object};
 use crate::neutral::{Effort, Format, Request, Thinking};
 
@@ -21,6 +22,7 @@ impl Config<'_, '_> {
             self.sampling(o, lost);
             self.format(o, lost);
             self.thinking(o, lost);
+            o.some_text("mediaResolution", write_resolution(self.request));
         });
         if config != b"{}" {
             o.raw("generationConfig", &String::from_utf8_lossy(&config));

@@ -27,6 +27,8 @@ pub(super) struct PartWriter<'w> {
     pub(super) signs: bool,
     /// Whether the turn's first call has been written: only that one must.
     pub(super) called: bool,
+    /// Whether the request says for all images how closely they are looked at.
+    pub(super) resolved: bool,
     pub(super) lost: &'w mut Vec<String>,
 }
 
@@ -86,7 +88,8 @@ impl PartWriter<'_> {
                 self.lose(about.cited, path, "citations");
                 self.lose(about.origin.is_some(), path, "source");
                 self.lose(name.is_some(), path, "name");
-                self.lose(detail.is_some_and(|detail| detail != "auto"), path, "detail");
+                let unsaid = detail.is_some_and(|detail| detail != "auto") && !self.resolved;
+                self.lose(unsaid, path, "detail");
                 self.lose(cache.is_some(), path, "cache_control");
             }
             _ => {}

@@ -3,6 +3,7 @@
 //! What is lost is named as OpenAI's chat completions name it, which is what most clients speak.
 
 use super::model::Gemini;
+use super::resolution::write_resolution;
 use super::write_config::Config;
 use super::write_parts::{PartWriter, is_said};
 use crate::json::{List, Object, object};
@@ -25,7 +26,8 @@ pub(crate) fn write_request(
         return Err(Untranslatable { path: "messages".to_owned(), why });
     }
     let model = Gemini::named(target.model);
-    let mut writer = Writer { request, model, lost: request.lost.clone() };
+    let resolved = write_resolution(request).is_some();
+    let mut writer = Writer { request, model, resolved, lost: request.lost.clone() };
     let mut body = Vec::new();
     object(&mut body, |o| {
         writer.system(o);
@@ -67,6 +69,8 @@ const fn tier_word(tier: Tier) -> Option<&'static str> {
 struct Writer<'r, 'a> {
     request: &'r Request<'a>,
     model: Gemini,
+    /// How closely images are looked at is said for all of them.
+    resolved: bool,
     lost: Vec<String>,
 }
 
@@ -103,7 +107,8 @@ impl<'r, 'a> Writer<'r, 'a> {
 
     fn turn(&mut self, list: &mut List<'_>, turn: &Joined<'_, '_>) -> Result<(), Untranslatable> {
         let signs = self.model.signs_calls();
-        let mut writer = PartWriter { signs, called: false, lost: &mut self.lost };
+        let mut writer =
+            PartWriter { signs, called: false, resolved: self.resolved, lost: &mut self.lost };
         list.object(|o| {
             o.text("role", if turn.role == Role::User { "user" } else { "model" });
             o.list("parts", |list| {

@@ -29,7 +29,7 @@ fn image() -> Part<'static> {
         source: Source::Base64("iVBO"),
         mime: Some("image/png"),
         name: None,
-        detail: Some("high"),
+        detail: Some("original"),
         cache: None,
         about: About::default(),
     }
