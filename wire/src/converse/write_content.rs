@@ -6,25 +6,15 @@ use std::collections::BTreeSet;
 use super::citation::write_citation;
 use super::media::{format_of, member_of};
 use super::model::Model;
-use crate::expected::is_object;
 use crate::json::{List, Object};
-use crate::neutral::{About, Cache, Citation, Media, Part, Source, Untranslatable};
+use crate::neutral::{
+    About, Cache, Citation, Media, Part, Source, Untranslatable, legal_id, write_arguments,
+};
 
 /// The longest id of a call.
 const MAX_ID: usize = 64;
 /// The longest name of a document, with room for a number behind it.
 const MAX_NAME: usize = 180;
-
-/// Whether the protocol takes the part at all: it has no blank texts, and no thoughts without proof
-/// of whose they are.
-pub(super) fn is_said(part: &Part<'_>) -> bool {
-    match part {
-        Part::Text { text, .. } | Part::Refusal(text) => !text.trim().is_empty(),
-        Part::Reasoning { signature, redacted, .. } => signature.is_some() || redacted.is_some(),
-        Part::Media { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => true,
-        Part::Search(_) => false,
-    }
-}
 
 /// Writes the parts of one request.
 pub(super) struct PartWriter {
@@ -39,7 +29,7 @@ impl PartWriter {
         Self { model, lost, names: BTreeSet::new() }
     }
 
-    /// Writes a part of a request that [`is_said`]; `path` is where it stands.
+    /// Writes a part of a request that [is taken](Part::is_taken_by_claude); `path` is where it stands.
     pub(super) fn write(
         &mut self,
         list: &mut List<'_>,
@@ -118,9 +108,11 @@ impl PartWriter {
     ) -> Result<(), Untranslatable> {
         let Part::ToolResult { id, content, failed, .. } = part else { return Ok(()) };
         o.object("toolResult", |o| {
-            o.text("toolUseId", &legal_id(id));
+            o.text("toolUseId", &id_of(id));
             o.list("content", |list| {
-                for (at, part) in content.iter().enumerate().filter(|(_, part)| is_said(part)) {
+                for (at, part) in
+                    content.iter().enumerate().filter(|(_, part)| part.is_taken_by_claude())
+                {
                     let path = format!("{path}.content[{at}]");
                     if matches!(part, Part::Media { media: Media::Audio, .. }) {
                         let why = "is audio, which Bedrock's protocol does not take from a tool";
@@ -252,27 +244,12 @@ fn write_reasoning(
 }
 
 fn write_call(o: &mut Object<'_>, id: &str, name: &str, arguments: &str) {
-    o.text("toolUseId", &legal_id(id));
+    o.text("toolUseId", &id_of(id));
     o.text("name", name);
-    if arguments.trim().is_empty() {
-        o.raw("input", "{}");
-    } else if is_object(arguments.as_bytes()) {
-        o.raw("input", arguments);
-    } else {
-        // Arguments that were cut or never were an object.
-        o.object("input", |o| o.text("INVALID_JSON", arguments));
-    }
+    write_arguments(o, "input", arguments);
 }
 
-/// Ids are letters, digits and `_.:-` here, and not long; others are made so, a call's and its
-/// result's alike. Of a long one its end tells it from others.
-fn legal_id(id: &str) -> Cow<'_, str> {
-    let legal = |c: char| c.is_ascii_alphanumeric() || "_.:-".contains(c);
-    if id.chars().all(legal) && (1..=MAX_ID).contains(&id.len()) {
-        return Cow::Borrowed(id);
-    }
-    let mut end: Vec<char> = id.chars().rev().take(MAX_ID).collect();
-    end.reverse();
-    let made: String = end.into_iter().map(|c| if legal(c) { c } else { '_' }).collect();
-    Cow::Owned(if made.is_empty() { "_".to_owned() } else { made })
+/// Ids are letters, digits and `_.:-` here, and not long.
+fn id_of(id: &str) -> Cow<'_, str> {
+    legal_id(id, "_.:-", MAX_ID)
 }

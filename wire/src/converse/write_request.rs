@@ -3,12 +3,12 @@
 //! What is lost is named as OpenAI's chat completions name it, which is what most clients speak.
 
 use super::model::Model;
-use super::write_content::{PartWriter, is_said, write_cache_point};
+use super::write_content::{PartWriter, write_cache_point};
 use super::write_fields::Fields;
 use crate::json::{List, Object, object};
 use crate::neutral::{
     Format, Joined, Part, Request, Role, Tool, ToolChoice, Untranslatable, WebSearch, WriteFor,
-    Written, begin_with, joined, prefill,
+    Written, begin_with, joined, prefill, system,
 };
 
 /// The search of the web that Amazon's own models have.
@@ -102,19 +102,8 @@ impl<'r, 'a> Writer<'r, 'a> {
         self.parts.lost.push(path.into());
     }
 
-    /// What the system says in the middle is moved to the front, and the client told.
     fn system(&mut self, o: &mut Object<'_>) {
-        let turns = self.request.turns.iter().enumerate();
-        let late = turns.filter(|(_, turn)| turn.role == Role::System);
-        self.parts.lost.extend(late.clone().map(|(at, _)| format!("messages[{at}]")));
-        let late = late.flat_map(|(_, turn)| &turn.parts);
-        let said = self.request.system.iter().chain(late).filter(|part| is_said(part));
-        let texts: Vec<_> = said
-            .filter_map(|part| match part {
-                Part::Text { text, cache, .. } => Some((*text, *cache)),
-                _ => None,
-            })
-            .collect();
+        let texts = system(self.request, Part::is_taken_by_claude, &mut self.parts.lost);
         if texts.is_empty() {
             return;
         }
@@ -129,8 +118,9 @@ impl<'r, 'a> Writer<'r, 'a> {
     fn turns(&mut self, o: &mut Object<'_>) -> Result<(), Untranslatable> {
         let missed = |part: &Part<'_>| matches!(part, Part::Reasoning { .. } | Part::Search(_));
         let reads = self.model.reads_claude();
-        let said =
-            |part: &Part<'_>| is_said(part) && (reads || !matches!(part, Part::Reasoning { .. }));
+        let said = |part: &Part<'_>| {
+            part.is_taken_by_claude() && (reads || !matches!(part, Part::Reasoning { .. }))
+        };
         let mut turns = joined(self.request, said, missed, &mut self.parts.lost);
         let prefill = prefill(&turns);
         begin_with(&mut turns, prefill.as_ref());

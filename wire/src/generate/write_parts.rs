@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::json::{Json, List, Object, Tree};
-use crate::neutral::{Media, Part, Source, Untranslatable};
+use crate::neutral::{Media, Part, Source, Untranslatable, write_arguments};
 
 /// What stands for the signature of a call that another model made, or of which the client lost it;
 /// Google names it for that.
@@ -151,17 +151,7 @@ pub(super) fn write_call(
     o.object("functionCall", |o| {
         o.text("id", id);
         o.text("name", name);
-        if arguments.trim().is_empty() {
-            o.raw("args", "{}");
-        } else if Tree::default()
-            .parse(arguments.as_bytes())
-            .is_ok_and(|json| json.members().is_some())
-        {
-            o.raw("args", arguments);
-        } else {
-            // Arguments that were cut or never were an object.
-            o.object("args", |o| o.text("INVALID_JSON", arguments));
-        }
+        write_arguments(o, "args", arguments);
     });
     o.some_text("thoughtSignature", signature);
 }

@@ -9,7 +9,7 @@ use super::write_parts::{PartWriter, is_said};
 use crate::json::{List, Object, object};
 use crate::neutral::{
     Joined, Part, Request, Role, Tier, Tool, ToolChoice, Untranslatable, WebSearch, WriteFor,
-    Written, joined,
+    Written, joined, system,
 };
 
 /// Writes the body of a `generateContent` or `streamGenerateContent`; which, the path says, as it
@@ -75,18 +75,11 @@ struct Writer<'r, 'a> {
 }
 
 impl<'r, 'a> Writer<'r, 'a> {
-    /// What the system says in the middle is moved to the front, and the client told.
     fn system(&mut self, o: &mut Object<'_>) {
-        let late = self.request.turns.iter().enumerate();
-        let late = late.filter(|(_, turn)| turn.role == Role::System);
-        self.lost.extend(late.clone().map(|(at, _)| format!("messages[{at}]")));
-        let late = late.flat_map(|(_, turn)| &turn.parts);
         let mut texts = Vec::new();
-        for part in self.request.system.iter().chain(late).filter(|part| is_said(part)) {
-            if let Part::Text { text, cache, .. } = part {
-                self.lost.extend(cache.map(|_| "system.cache_control".to_owned()));
-                texts.push(*text);
-            }
+        for (text, cache) in system(self.request, is_said, &mut self.lost) {
+            self.lost.extend(cache.map(|_| "system.cache_control".to_owned()));
+            texts.push(text);
         }
         if !texts.is_empty() {
             o.object("systemInstruction", |o| {

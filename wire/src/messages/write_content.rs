@@ -2,24 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::json::{List, Object, Tree};
-use crate::neutral::{Cache, Media, Part, Source, Untranslatable};
+use crate::json::{List, Object};
+use crate::neutral::{Cache, Media, Part, Source, Untranslatable, legal_id, write_arguments};
 
 const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 const PDF: &str = "application/pdf";
 
-/// Whether the protocol takes the part at all: it has no blank texts, and no thoughts without
-/// proof of whose they are.
-pub(super) fn is_said(part: &Part<'_>) -> bool {
-    match part {
-        Part::Text { text, .. } | Part::Refusal(text) => !text.trim().is_empty(),
-        Part::Reasoning { signature, redacted, .. } => signature.is_some() || redacted.is_some(),
-        Part::Media { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => true,
-        Part::Search(_) => false,
-    }
-}
-
-/// Writes a part of a request that [`is_said`]. `path` is where it stands, for what is lost.
+/// Writes a part of a request that [is taken](Part::is_taken_by_claude). `path` is where it stands, for what is lost.
 pub(super) fn write_part(
     list: &mut List<'_>,
     part: &Part<'_>,
@@ -68,7 +57,7 @@ pub(super) fn write_part(
         }
         Part::ToolResult { id, content, failed, cache, .. } => {
             o.text("type", "tool_result");
-            o.text("tool_use_id", &legal_id(id));
+            o.text("tool_use_id", &id_of(id));
             write_result(o, content, path, lost)?;
             if *failed {
                 o.flag("is_error", true);
@@ -108,17 +97,9 @@ pub(super) fn write_reasoning(
 /// The members of a tool call.
 pub(super) fn write_call(o: &mut Object<'_>, id: &str, name: &str, arguments: &str) {
     o.text("type", "tool_use");
-    o.text("id", &legal_id(id));
+    o.text("id", &id_of(id));
     o.text("name", name);
-    if arguments.trim().is_empty() {
-        o.raw("input", "{}");
-    } else if Tree::default().parse(arguments.as_bytes()).is_ok_and(|json| json.members().is_some())
-    {
-        o.raw("input", arguments);
-    } else {
-        // What Anthropic asks for in place of arguments that were cut or never were an object.
-        o.object("input", |o| o.text("INVALID_JSON", arguments));
-    }
+    write_arguments(o, "input", arguments);
 }
 
 pub(super) fn write_cache(o: &mut Object<'_>, cache: Option<Cache<'_>>) {
@@ -130,16 +111,9 @@ pub(super) fn write_cache(o: &mut Object<'_>, cache: Option<Cache<'_>>) {
     }
 }
 
-/// Ids are letters, digits, `_` and `-` here; others are made so, a call's and its result's alike.
-fn legal_id(id: &str) -> Cow<'_, str> {
-    let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if id.is_empty() {
-        return Cow::Borrowed("_");
-    }
-    if id.chars().all(legal) {
-        return Cow::Borrowed(id);
-    }
-    Cow::Owned(id.chars().map(|c| if legal(c) { c } else { '_' }).collect())
+/// Ids are letters, digits, `_` and `-` here.
+fn id_of(id: &str) -> Cow<'_, str> {
+    legal_id(id, "_-", usize::MAX)
 }
 
 fn is_document(part: &Part<'_>) -> bool {
@@ -207,7 +181,8 @@ fn write_result(
             Ok(())
         }
         parts => o.list("content", |list| {
-            for (at, part) in parts.iter().enumerate().filter(|(_, part)| is_said(part)) {
+            for (at, part) in parts.iter().enumerate().filter(|(_, part)| part.is_taken_by_claude())
+            {
                 write_part(list, part, &format!("{path}.content[{at}]"), lost)?;
             }
             Ok(())

@@ -5,12 +5,12 @@
 use super::draw::draw;
 use super::model::{Claude, Samples};
 use super::search;
-use super::write_content::{is_said, write_cache, write_part, write_text};
+use super::write_content::{write_cache, write_part, write_text};
 use super::write_thinking::{Mode, Plan, room};
 use crate::json::{List, Object, object};
 use crate::neutral::{
     Format, Joined, Part, Request, Role, Tier, Tool, ToolChoice, Untranslatable, WriteFor, Written,
-    begin_with, joined, prefill,
+    begin_with, joined, prefill, system,
 };
 
 /// The protocol demands a limit; this is for when nobody has one.
@@ -123,19 +123,8 @@ impl<'r, 'a> Writer<'r, 'a> {
         self.lost.push(path.to_owned());
     }
 
-    /// What the system says in the middle is moved to the front, and the client told.
     fn system(&mut self, o: &mut Object<'_>) {
-        let late = self.request.turns.iter().enumerate();
-        let late = late.filter(|(_, turn)| turn.role == Role::System);
-        self.lost.extend(late.clone().map(|(at, _)| format!("messages[{at}]")));
-        let late = late.flat_map(|(_, turn)| &turn.parts);
-        let said = self.request.system.iter().chain(late).filter(|part| is_said(part));
-        let texts: Vec<_> = said
-            .filter_map(|part| match part {
-                Part::Text { text, cache, .. } => Some((*text, *cache)),
-                _ => None,
-            })
-            .collect();
+        let texts = system(self.request, Part::is_taken_by_claude, &mut self.lost);
         match *texts {
             [] => {}
             [(text, None)] => o.text("system", text),
@@ -147,7 +136,7 @@ impl<'r, 'a> Writer<'r, 'a> {
 
     fn turns(&mut self, o: &mut Object<'_>) -> Result<(), Untranslatable> {
         let missed = |part: &Part<'_>| matches!(part, Part::Reasoning { .. } | Part::Search(_));
-        let mut turns = joined(self.request, is_said, missed, &mut self.lost);
+        let mut turns = joined(self.request, Part::is_taken_by_claude, missed, &mut self.lost);
         let prefill = prefill(&turns);
         begin_with(&mut turns, prefill.as_ref());
         o.list("messages", |list| turns.iter().try_for_each(|turn| self.turn(list, turn)))

@@ -1,6 +1,6 @@
 //! Turns as protocols want them whose sides must alternate.
 
-use super::part::Part;
+use super::part::{Cache, Part};
 use super::request::{Request, Role};
 
 /// Neighbouring turns of one role, with the place of every part.
@@ -14,8 +14,8 @@ pub(crate) struct Joined<'r, 'a> {
 /// joined. Names have no place in them; those, and of the parts left out what is `missed`, are `lost`.
 pub(crate) fn joined<'r, 'a>(
     request: &'r Request<'a>,
-    said: impl Fn(&Part<'_>) -> bool,
-    missed: impl Fn(&Part<'_>) -> bool,
+    said: impl Fn(&Part<'a>) -> bool,
+    missed: impl Fn(&Part<'a>) -> bool,
     lost: &mut Vec<String>,
 ) -> Vec<Joined<'r, 'a>> {
     let mut turns: Vec<Joined<'r, 'a>> = Vec::new();
@@ -39,6 +39,24 @@ pub(crate) fn joined<'r, 'a>(
         }
     }
     turns
+}
+
+/// The texts of the system that are `said`, where they all stand before the turns. What it says in the
+/// middle is moved there, and its place is `lost`.
+pub(crate) fn system<'r, 'a>(
+    request: &'r Request<'a>,
+    said: impl Fn(&Part<'a>) -> bool,
+    lost: &mut Vec<String>,
+) -> Vec<(&'a str, Option<Cache<'a>>)> {
+    let late = request.turns.iter().enumerate();
+    let late = late.filter(|(_, turn)| turn.role == Role::System);
+    lost.extend(late.clone().map(|(at, _)| format!("messages[{at}]")));
+    let parts = request.system.iter().chain(late.flat_map(|(_, turn)| &turn.parts));
+    let text = |part: &'r Part<'a>| match part {
+        Part::Text { text, cache, .. } if said(part) => Some((*text, *cache)),
+        _ => None,
+    };
+    parts.filter_map(text).collect()
 }
 
 /// The text with which the assistant's answer is to begin, without the white space at its end, if it

@@ -12,6 +12,7 @@
 mod answer;
 #[cfg(test)]
 pub(crate) mod arbitrary;
+mod call;
 mod event;
 mod held;
 mod joined;
@@ -23,9 +24,10 @@ mod search;
 
 pub use answer::Stamp;
 pub(crate) use answer::{Answer, Choice, Finish, Logprob};
+pub(crate) use call::{legal_id, write_arguments};
 pub(crate) use event::{Block, Delta, Event, Malformed};
 pub(crate) use held::Held;
-pub(crate) use joined::{Joined, begin_with, joined, prefill};
+pub(crate) use joined::{Joined, begin_with, joined, prefill, system};
 pub(crate) use loss::{Loss, Losses};
 pub(crate) use part::{About, Cache, Citation, Media, Part, Place, Source, Unit, data_url};
 pub(crate) use request::{

@@ -171,6 +171,19 @@ impl<'a> Part<'a> {
         Self::Text { text, citations: Vec::new(), cache: None }
     }
 
+    /// Whether Anthropic's protocol and Bedrock's take it at all: they have no blank texts, no thoughts
+    /// without proof of whose they are, and no searches of others.
+    pub(crate) fn is_taken_by_claude(&self) -> bool {
+        match self {
+            Self::Text { text, .. } | Self::Refusal(text) => !text.trim().is_empty(),
+            Self::Reasoning { signature, redacted, .. } => {
+                signature.is_some() || redacted.is_some()
+            }
+            Self::Media { .. } | Self::ToolCall { .. } | Self::ToolResult { .. } => true,
+            Self::Search(_) => false,
+        }
+    }
+
     /// Media of which nothing else is said.
     pub(crate) fn media(media: Media, source: Source<'a>, mime: Option<&'a str>) -> Self {
         let about = About::default();

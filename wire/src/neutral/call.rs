@@ -1,0 +1,65 @@
+//! A call of a tool, in protocols stricter than whoever made it.
+
+use std::borrow::Cow;
+
+use crate::expected::is_object;
+use crate::json::Object;
+
+/// Writes the arguments of a call where they must be an object.
+pub(crate) fn write_arguments(o: &mut Object<'_>, member: &str, arguments: &str) {
+    if arguments.trim().is_empty() {
+        o.raw(member, "{}");
+    } else if is_object(arguments.as_bytes()) {
+        o.raw(member, arguments);
+    } else {
+        // What Anthropic asks for in place of arguments that were cut or never were an object.
+        o.object(member, |o| o.text("INVALID_JSON", arguments));
+    }
+}
+
+/// An id of ASCII letters, digits and `others`, at most `longest` of them; one that is not is made
+/// so, a call's and its result's alike. Of a long one its end tells it from others.
+pub(crate) fn legal_id<'a>(id: &'a str, others: &str, longest: usize) -> Cow<'a, str> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || others.contains(c);
+    if id.chars().all(legal) && (1..=longest).contains(&id.len()) {
+        return Cow::Borrowed(id);
+    }
+    let over = id.chars().count().saturating_sub(longest);
+    let made: String = id.chars().skip(over).map(|c| if legal(c) { c } else { '_' }).collect();
+    Cow::Owned(if made.is_empty() { "_".to_owned() } else { made })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::object;
+
+    #[test]
+    fn arguments_are_always_an_object() {
+        for (arguments, expected) in [
+            ("", "{}"),
+            (" \n", "{}"),
+            (r#"{ "a" : 1 }"#, r#"{ "a" : 1 }"#),
+            (r#"{"a":"#, r#"{"INVALID_JSON":"{\"a\":"}"#),
+            ("[1]", r#"{"INVALID_JSON":"[1]"}"#),
+        ] {
+            let mut out = Vec::new();
+            object(&mut out, |o| write_arguments(o, "input", arguments));
+            assert_eq!(String::from_utf8(out).unwrap(), format!(r#"{{"input":{expected}}}"#));
+        }
+    }
+
+    #[test]
+    fn ids_are_made_legal_and_their_ends_stay() {
+        for (id, expected) in [
+            ("a-1_b", "a-1_b"),
+            ("", "_"),
+            ("f.g:0", "f_g_0"),
+            ("ä", "_"),
+            ("0123456789", "23456789"),
+            ("ää23456789", "23456789"),
+        ] {
+            assert_eq!(legal_id(id, "_-", 8), expected, "{id}");
+        }
+    }
+}
