@@ -50,7 +50,8 @@ impl Estimate {
     /// Adds the escapes that `text` begins with, as far as they have prices, and returns the rest.
     fn take_escapes<'a>(&mut self, text: &'a [u8], ascii: &mut Gathered) -> &'a [u8] {
         let (mut rest, mut sum) = (text, 0);
-        while let Some((two, behind)) = rest.split_first_chunk()
+        while rest.get(6) == Some(&b'\\')
+            && let Some((two, behind)) = rest.split_first_chunk()
             && let Some(units) = two_units(two)
             && let [first, second] = units.map(price_of_unit)
             && first > 0
@@ -81,8 +82,22 @@ fn price_of_unit(unit: u16) -> u64 {
 
 /// Stands for characters beyond ASCII: they part what is beside them.
 const PARTED: u8 = b' ';
-/// Bytes that are copied at once.
-const PIECE: usize = 8;
+/// Bytes that are copied at once, in words of eight.
+const PIECE: usize = 32;
+
+/// How many bytes of a piece stand before its first backslash.
+fn plain_bytes(piece: &[u8; PIECE]) -> usize {
+    let (words, _) = piece.as_chunks();
+    let mut plain = 0;
+    for word in words {
+        let found = first_backslash(*word);
+        plain += found;
+        if found < word.len() {
+            break;
+        }
+    }
+    plain
+}
 
 /// A text that comes piece by piece, gathered into a block.
 struct Gathered {
@@ -116,7 +131,7 @@ impl Gathered {
             if let Some(to) = free.and_then(|free| free.first_chunk_mut()) {
                 *to = *piece;
             }
-            let plain = first_backslash(*piece);
+            let plain = plain_bytes(piece);
             self.took(plain, sum);
             if plain < PIECE {
                 return rest.get(plain..).unwrap_or_default();
