@@ -68,11 +68,7 @@ impl Source {
         if let Some(keys) = keys {
             add_keys(&mut document, keys);
         }
-        let loaded = Config::load(&document, &|reference| self.secrets.find(reference));
-        loaded.map_err(|faults| match keys {
-            Some(keys) => faults.into_iter().map(|fault| of_the_store(fault, keys)).collect(),
-            None => faults,
-        })
+        Config::load(&document, &|reference| self.secrets.find(reference))
     }
 
     /// The same for one that nothing will be sent with: every secret is taken to be there.
@@ -106,7 +102,12 @@ fn add_keys(document: &mut Node, keys: &StoredKeys) {
     }
 }
 
-/// A fault of a key that nobody finds in the document tells where it is, and what to do.
+/// Faults of keys that nobody finds in the document, as they are among the `keys` of the store, tell so,
+/// and what to do.
+pub(crate) fn in_store(faults: Vec<ConfigFault>, keys: &StoredKeys) -> Vec<ConfigFault> {
+    faults.into_iter().map(|fault| of_the_store(fault, keys)).collect()
+}
+
 fn of_the_store(mut fault: ConfigFault, keys: &StoredKeys) -> ConfigFault {
     let Some(place) = fault.path.strip_prefix("callers.keys") else { return fault };
     let is_its = |name: &&String| {

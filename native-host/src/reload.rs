@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::commands::listed;
 use crate::commands::serve::admissible;
 use crate::count;
-use crate::document::Source;
+use crate::document::{Source, in_store};
 use crate::gateway::Gateway;
 use crate::live::{Live, Means};
 use crate::rfc3339;
@@ -129,7 +129,7 @@ impl Origin {
         }
         let new = Source::read_again(self.path.as_deref())?;
         let keys = self.store.as_ref().map(|store| store.keys()).transpose()?.flatten();
-        let loaded = load(&new, keys.as_ref())?;
+        let loaded = load(&new, keys.as_ref(), &keys.clone().unwrap_or_default())?;
         let before = gateway.live();
         let means = Means::of(&loaded.config, Some(&before));
         let means = means.map_err(|faults| listed(&new.name, &faults))?;
@@ -159,7 +159,8 @@ impl Origin {
         let before = store.keys()?;
         let mut keys = before.clone().unwrap_or_default();
         edit(&mut keys)?;
-        let loaded = load(&source, Some(&keys))?;
+        // A fault of a key that is made only now is not one of the store's.
+        let loaded = load(&source, Some(&keys), &before.unwrap_or_default())?;
         // Nobody gets a key that a restart would not know.
         store.keep_keys(&keys)?;
         gateway.replace(loaded, gateway.live().means());
@@ -171,9 +172,10 @@ impl Origin {
     }
 }
 
-/// A document that may come into force, with the keys of the store.
-fn load(source: &Source, keys: Option<&StoredKeys>) -> Result<Loaded, String> {
-    let loaded = source.load_with(keys).map_err(|faults| listed(&source.name, &faults))?;
+/// A document that may come into force, with these keys, of which those in `kept` lie in the store.
+fn load(source: &Source, keys: Option<&StoredKeys>, kept: &StoredKeys) -> Result<Loaded, String> {
+    let loaded = source.load_with(keys);
+    let loaded = loaded.map_err(|faults| listed(&source.name, &in_store(faults, kept)))?;
     admissible(&loaded, &source.name)?;
     Ok(loaded)
 }

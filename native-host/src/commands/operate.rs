@@ -41,7 +41,7 @@ async fn exchange(
         format!("cannot ask the gateway at `{}`: {error} (`--admin` says where it is)", admin.admin)
     };
     let roots = admin.ca.as_deref().map(certificates).transpose()?.unwrap_or_default();
-    let to: Uri = admin.admin.parse().map_err(|error| cannot(&error))?;
+    let to: Uri = with_scheme(&admin.admin).parse().map_err(|error| cannot(&error))?;
     let stream = Connector::http1(&roots)?.connect(to.clone()).await;
     let stream = stream.map_err(|error| cannot(&describe(error.as_ref())))?;
     let (mut sender, connection) =
@@ -65,6 +65,11 @@ async fn exchange(
     let body = intake::read(&mut body, MAX_ANSWER).await;
     connection.abort();
     answer(head.status, &body.unwrap_or_default())
+}
+
+/// An address is often said without one, as a listener's is in the config.
+fn with_scheme(address: &str) -> String {
+    if address.contains("://") { address.to_owned() } else { format!("http://{address}") }
 }
 
 fn answer(status: http::StatusCode, body: &Bytes) -> Result<Value, String> {
@@ -92,6 +97,12 @@ pub(crate) fn step(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_needs_no_scheme() {
+        assert_eq!(with_scheme("127.0.0.1:9090"), "http://127.0.0.1:9090");
+        assert_eq!(with_scheme("https://a:1"), "https://a:1");
+    }
 
     #[test]
     fn a_name_is_one_step_of_an_address() {

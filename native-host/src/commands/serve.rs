@@ -18,7 +18,7 @@ use super::{failed, listed, runtime, say};
 use crate::builtin;
 use crate::cli::{LogFormat, ServeArgs};
 use crate::count;
-use crate::document::Source;
+use crate::document::{Source, in_store};
 use crate::gateway::Gateway;
 use crate::journal::{self, Keeper};
 use crate::live::{Live, Means};
@@ -68,7 +68,9 @@ fn plan(args: &ServeArgs) -> Result<Plan, String> {
     };
     let keys = store.as_ref().map(|store| store.keys()).transpose()?.flatten();
     if let Some(keys) = keys {
-        loaded = source.load_with(Some(&keys)).map_err(|faults| listed(&source.name, &faults))?;
+        loaded = source
+            .load_with(Some(&keys))
+            .map_err(|faults| listed(&source.name, &in_store(faults, &keys)))?;
         admissible(&loaded, &source.name)?;
     }
     let mut server = loaded.config.server.clone();

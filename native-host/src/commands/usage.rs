@@ -39,6 +39,9 @@ pub(crate) fn run(args: &UsageArgs) -> ExitCode {
             if unread > 0 {
                 eprintln!("note: {unread} lines are no usage records, and are left out");
             }
+            for name in unknown(&args.by, &sums) {
+                eprintln!("note: no record has a `{name}`");
+            }
             if args.json {
                 println!("{:#}", as_json(&args.by, &sums));
             } else {
@@ -48,6 +51,12 @@ pub(crate) fn run(args: &UsageArgs) -> ExitCode {
         }
         Err(problem) => failed(problem),
     }
+}
+
+/// Names that would split the calls, and that no record has.
+fn unknown<'a>(by: &'a [String], sums: &Sums) -> impl Iterator<Item = &'a String> {
+    let has = |at: usize| sums.keys().any(|names| names.get(at).is_some_and(|one| one != "-"));
+    by.iter().enumerate().filter(move |(at, _)| !sums.is_empty() && !has(*at)).map(|(_, name)| name)
 }
 
 /// The sums as a document, for programs.
@@ -253,6 +262,16 @@ mod tests {
         assert_eq!((lines[2][0], lines[2][7]), ("a", "0.000002"));
         assert_eq!((lines[3][0], lines[3][1], lines[3][7]), ("all", "12", "2.000002"));
     }
+
+    #[test]
+    fn a_name_that_no_record_has_is_told() {
+        let by = ["team", "x-app", "foo"].map(str::to_owned);
+        let row = |names: [&str; 3]| (names.map(str::to_owned).to_vec(), Sum::default());
+        let sums = Sums::from([row(["a", "-", "-"]), row(["-", "shop", "-"])]);
+        assert_eq!(unknown(&by, &sums).collect::<Vec<_>>(), ["foo"]);
+        assert_eq!(unknown(&by, &Sums::new()).count(), 0);
+    }
+
     #[test]
     fn a_line_that_is_torn_within_a_character_costs_no_other() {
         let record = |number| serde_json::to_string(&crate::usage::tests::record(number)).unwrap();

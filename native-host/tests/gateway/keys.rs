@@ -252,6 +252,11 @@ async fn a_config_that_disagrees_with_a_key_of_the_store_says_where_that_key_is(
         }
         bench.edit(callers, "callers: { teams: { t: {} } }");
     }
+    // One that is made only now does not lie there.
+    let told = command(&bench, "POST", "/keys", r#"{ "name": "new", "team": "nobody" }"#).await;
+    assert_eq!(told.status, 409, "{told:?}");
+    assert!(told.body.contains("callers.keys.new.team: unknown team `nobody`"), "{told:?}");
+    assert!(!told.body.contains("is in the store"), "{told:?}");
     // It can be left out of the config as soon as the store's keys are gone.
     for path in ["/keys/in.a%20team", "/keys/app"] {
         assert_eq!(command(&bench, "DELETE", path, "").await.status, 200);
