@@ -5,7 +5,7 @@ use super::finish::read_finish;
 use super::search::{Hearing, Step};
 use super::usage::Counts;
 use crate::json::Json;
-use crate::neutral::{Block, Delta, Event, Held, Loss, Malformed};
+use crate::neutral::{Block, Delta, Event, Finish, Held, Loss, Malformed};
 
 /// Reads one stream. Blocks come one after the other, and all belong to the one choice.
 #[derive(Debug, Default)]
@@ -18,6 +18,7 @@ pub(crate) struct EventReader {
     searches: Hearing,
     /// Of the open block.
     citations: Held,
+    called: bool,
     finished: bool,
     ended: bool,
 }
@@ -43,7 +44,12 @@ impl EventReader {
             }
             "content_block_stop" => self.close(each),
             "message_delta" => self.finish(data, each),
-            "message_stop" => self.end(each),
+            "message_stop" => {
+                // Some servers do not say why; that this is the end, they do.
+                let finish = if self.called { Finish::ToolCalls } else { Finish::Complete };
+                self.finish_with(finish, None, each);
+                self.end(each);
+            }
             _ => {}
         }
         Ok(())
@@ -89,6 +95,7 @@ impl EventReader {
             }
         };
         let at = self.blocks;
+        self.called |= matches!(kind, Block::ToolCall { .. });
         self.open = true;
         self.blocks += 1;
         each(&Event::Open { choice: 0, block: at, kind });
@@ -147,11 +154,24 @@ impl EventReader {
     fn finish(&mut self, data: Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
         self.counts.take(data.get("usage"));
         let text = |key| data.at(&["delta", key]).and_then(Json::text);
-        let Some(reason) = text("stop_reason").filter(|_| !self.finished) else { return };
+        if let Some(reason) = text("stop_reason") {
+            self.finish_with(read_finish(reason), text("stop_sequence"), each);
+        }
+    }
+
+    /// Closes what is open, once.
+    fn finish_with(
+        &mut self,
+        finish: Finish,
+        stop: Option<&str>,
+        each: &mut dyn FnMut(&Event<'_>),
+    ) {
+        if self.finished {
+            return;
+        }
         self.close(each);
         self.searches.end(each);
         self.finished = true;
-        let finish = read_finish(reason);
-        each(&Event::Finish { choice: 0, finish, stop: text("stop_sequence") });
+        each(&Event::Finish { choice: 0, finish, stop });
     }
 }

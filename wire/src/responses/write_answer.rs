@@ -52,11 +52,7 @@ fn write_output(choice: &Choice<'_>, stamp: Stamp, end: End) -> String {
             Part::Reasoning { .. } | Part::Media { .. } | Part::ToolResult { .. } => {}
         }
     }
-    let status = match end {
-        End::Completed => Status::Completed,
-        End::Incomplete(_) => Status::Incomplete,
-    };
-    output.end_message(status);
+    output.end_message(end.status());
     output.items.join(",")
 }
 

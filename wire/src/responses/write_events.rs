@@ -273,6 +273,10 @@ impl EventWriter {
     }
 
     fn close(&mut self, out: &mut Vec<u8>) {
+        // Clients read the arguments as JSON, which an empty text is not.
+        if matches!(&self.open, Open::Call { arguments, .. } if arguments.is_empty()) {
+            self.grow(&Delta::Arguments("{}"), out);
+        }
         match core::mem::replace(&mut self.open, Open::Nothing) {
             Open::Nothing | Open::Reasoning { id: None, .. } => {}
             Open::Text { text, annotations, logprobs } => {
@@ -291,14 +295,13 @@ impl EventWriter {
             }
             Open::Reasoning { id: Some(id), text } => self.end_reasoning(id, text, out),
             Open::Call { item, id, name, arguments } => {
-                let arguments = if arguments.is_empty() { "{}" } else { &arguments };
                 self.event("response.function_call_arguments.done", out, |o, place| {
                     o.text("item_id", &item);
                     o.whole("output_index", place);
                     o.text("name", &name);
-                    o.text("arguments", arguments);
+                    o.text("arguments", &arguments);
                 });
-                let call = Call { item: &item, id: &id, name: &name, arguments };
+                let call = Call { item: &item, id: &id, name: &name, arguments: &arguments };
                 self.end_item(to_text(|o| write_call(o, call, Status::Completed)), out);
             }
         }
@@ -325,10 +328,7 @@ impl EventWriter {
     /// The message is done if something else comes, or nothing.
     fn end_message(&mut self, out: &mut Vec<u8>) {
         let Some(Message { id, parts }) = self.message.take() else { return };
-        let status = match self.end() {
-            End::Completed => Status::Completed,
-            End::Incomplete(_) => Status::Incomplete,
-        };
+        let status = self.end().status();
         let content = parts.join(",");
         self.end_item(to_text(|o| write_message(o, &id, status, &content)), out);
     }

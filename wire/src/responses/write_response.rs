@@ -3,6 +3,7 @@
 use pointsman_core::Usage;
 
 use super::usage::write_usage;
+use super::write_items::Status;
 use crate::json::Object;
 use crate::neutral::{Finish, Stamp};
 
@@ -38,6 +39,14 @@ impl End {
             | Finish::ToolCalls
             | Finish::Refused
             | Finish::Paused => Self::Completed,
+        }
+    }
+
+    /// Of the message that came last.
+    pub(super) const fn status(self) -> Status {
+        match self {
+            Self::Completed => Status::Completed,
+            Self::Incomplete(_) => Status::Incomplete,
         }
     }
 }

@@ -1,0 +1,108 @@
+//! What clients of every protocol hear of streams as providers are known to send them: always a legal
+//! and whole stream of their own protocol, wherever the network cut it.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)]
+
+mod anthropic;
+mod bedrock;
+mod heard;
+
+use heard::{Heard, hear};
+use pointsman_core::{FailureKind, Protocol, Timestamp};
+use pointsman_wire::{ClientHeaders, Endpoint, Question, Relay, Stamp, Streaming, Target};
+
+const STAMP: Stamp = Stamp { nonce: 1, created: 1 };
+const CLIENTS: [&str; 4] = ["chat", "responses", "messages", "generate"];
+
+/// The relay between a client and a provider.
+fn relay(client: &str, provider: Protocol) -> Relay {
+    let stream = Streaming::Events;
+    let (endpoint, body) = match client {
+        "chat" => (
+            Endpoint::Chat,
+            r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},
+                "messages":[{"role":"user","content":"a"}]}"#,
+        ),
+        "responses" => (Endpoint::Responses, r#"{"model":"m","stream":true,"input":"a"}"#),
+        "messages" => (
+            Endpoint::Messages,
+            r#"{"model":"m","max_tokens":9,"stream":true,
+                "messages":[{"role":"user","content":"a"}]}"#,
+        ),
+        _ => (
+            Endpoint::Generate { model: "m".into(), stream },
+            r#"{"contents":[{"role":"user","parts":[{"text":"a"}]}]}"#,
+        ),
+    };
+    let target = Target {
+        model: "theirs",
+        base_url: Some("http://127.0.0.1"),
+        region: Some("r"),
+        ..Target::new(provider)
+    };
+    let body = body.as_bytes();
+    let asked = Question::read(endpoint, ClientHeaders::default(), body).unwrap();
+    asked.prepare(body, &target, STAMP, Timestamp::ZERO).unwrap().expected.relay()
+}
+
+/// What came out, and how it failed, if it did.
+fn run(mut relay: Relay, stream: &[u8], cut: usize) -> (String, Option<FailureKind>) {
+    let (mut out, mut failure) = (Vec::new(), None);
+    for piece in stream.chunks(cut) {
+        failure = failure.or(relay.push(piece, &mut out).failure);
+    }
+    failure = failure.or(relay.end(&mut out).failure);
+    (String::from_utf8(out).unwrap(), failure.map(|failure| failure.kind))
+}
+
+/// What a client hears, however the stream is cut and its lines end.
+fn heard(client: &str, provider: Protocol, stream: &[u8]) -> Heard {
+    let (out, failure) = run(relay(client, provider), stream, stream.len());
+    assert_eq!(failure, None, "{client}: {}", String::from_utf8_lossy(stream));
+    for cut in [1, 2, 7] {
+        assert_eq!(run(relay(client, provider), stream, cut).0, out, "pieces of {cut}");
+    }
+    if let (Ok(text), false) = (str::from_utf8(stream), provider == Protocol::Bedrock) {
+        for end in ["\r\n", "\r"] {
+            let stream = text.replace('\n', end);
+            assert_eq!(run(relay(client, provider), stream.as_bytes(), 3).0, out);
+        }
+    }
+    hear(client, &out)
+}
+
+/// Checks what every client that speaks something else than the provider hears; `finish` are
+/// the words of chat, responses, messages and generate for it.
+fn check(what: &str, provider: Protocol, stream: &[u8], expected: &Heard, finish: [&str; 4]) {
+    for (client, word) in CLIENTS.into_iter().zip(finish) {
+        let own = match provider {
+            Protocol::Openai => client == "chat",
+            Protocol::Anthropic => client == "messages",
+            Protocol::Gemini => client == "generate",
+            _ => false,
+        };
+        if own {
+            continue;
+        }
+        let mut found = heard(client, provider, stream);
+        let mut expected = Heard { finish: word.to_owned(), ..expected.clone() };
+        for (call, wanted) in found.calls.iter_mut().zip(&expected.calls) {
+            if wanted.0.is_empty() {
+                // Whatever was made up for it.
+                call.0.clear();
+            }
+        }
+        if matches!(client, "messages" | "generate") {
+            expected.text.push_str(&std::mem::take(&mut expected.refusal));
+        }
+        if client == "messages" {
+            expected.usage = expected.usage.or(Some((0, 0)));
+        }
+        if client == "generate" {
+            // Ids are what they were, as JSON.
+            for (id, ..) in &mut found.calls {
+                *id = id.trim_matches('"').to_owned();
+            }
+        }
+        assert_eq!(found, expected, "{what}: {client}");
+    }
+}
