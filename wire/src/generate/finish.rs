@@ -14,6 +14,11 @@ pub(crate) fn read_finish(reason: &str, called: bool) -> Finish {
     }
 }
 
+/// Whether it is a reason: protocol buffers have a word for none, too.
+pub(super) fn is_said(reason: &str) -> bool {
+    !matches!(reason, "" | "FINISH_REASON_UNSPECIFIED")
+}
+
 /// Whether a filter of the provider's ended it.
 pub(super) fn is_filtered(reason: &str) -> bool {
     matches!(

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use pointsman_core::Usage;
 
 use super::failure::is_empty;
-use super::finish::{is_filtered, is_spoilt};
+use super::finish::{is_filtered, is_said, is_spoilt};
 use super::grounding;
 use super::model::Gemini;
 use super::read_answer::read_answer;
@@ -112,7 +112,7 @@ fn candidate<'a>(json: &mut impl Pull<'a>, chunk: &mut Chunk) -> Result<(), Brok
             ("index", _) => index = count(json)?.unwrap_or(index),
             ("finishReason", Kind::String) => {
                 let reason = json.string()?.decode();
-                finished = reason != "FINISH_REASON_UNSPECIFIED";
+                finished = is_said(&reason);
                 stopped = is_filtered(&reason) || is_spoilt(&reason);
             }
             ("content", Kind::Object) => content(json, chunk)?,

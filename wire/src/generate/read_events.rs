@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use pointsman_core::Usage;
 
-use super::finish::read_finish;
+use super::finish::{is_said, read_finish};
 use super::grounding::{self, Grounds, Heard};
 use super::logprobs::read_logprobs;
 use super::read_answer::{call_id, is_signed_text};
@@ -33,7 +33,8 @@ struct Progress {
     /// What the last of them is, if it is still open.
     open: Option<Kind>,
     calls: usize,
-    finished: bool,
+    /// Why it ended. Some say it in every piece, so it counts when the stream is over.
+    reason: String,
     heard: Heard,
 }
 
@@ -62,10 +63,7 @@ impl EventReader {
             let index = candidate.get("index").and_then(Json::whole).unwrap_or(place as u64);
             let index = u32::try_from(index.min(MAX_CHOICES)).map_err(|_| Malformed)?;
             let progress = self.choices.entry(index).or_default();
-            if !progress.finished {
-                let mut choice = Reading { index, response: text("responseId"), progress, each };
-                choice.read(candidate)?;
-            }
+            Reading { index, response: text("responseId"), progress, each }.read(candidate)?;
         }
         self.usage = read_usage(data.get("usageMetadata")).or(self.usage);
         Ok(())
@@ -74,9 +72,12 @@ impl EventReader {
     /// The provider has closed the stream, which is how it ends. One that was cut before a finish
     /// reason has no end.
     pub(crate) fn end(&mut self, each: &mut dyn FnMut(&Event<'_>)) {
-        let finished = self.choices.values().any(|choice| choice.finished);
+        let finished = self.choices.values().any(|choice| !choice.reason.is_empty());
         if !finished || core::mem::replace(&mut self.ended, true) {
             return;
+        }
+        for (&index, progress) in &mut self.choices {
+            Reading { index, response: None, progress, each }.finish();
         }
         if let Some(usage) = self.usage {
             each(&Event::Usage(usage));
@@ -109,14 +110,20 @@ impl Reading<'_> {
                 self.grow(Delta::Logprobs(logprobs));
             }
         }
-        if let Some(reason) = candidate.get("finishReason").and_then(Json::text) {
-            self.ground();
-            self.close();
-            self.progress.finished = true;
-            let finish = read_finish(reason, self.progress.calls > 0);
-            (self.each)(&Event::Finish { choice: self.index, finish, stop: None });
+        let reason = candidate.get("finishReason").and_then(Json::text);
+        if let Some(reason) = reason.filter(|reason| is_said(reason)) {
+            reason.clone_into(&mut self.progress.reason);
         }
         Ok(())
+    }
+
+    fn finish(&mut self) {
+        self.ground();
+        self.close();
+        if !self.progress.reason.is_empty() {
+            let finish = read_finish(&self.progress.reason, self.progress.calls > 0);
+            (self.each)(&Event::Finish { choice: self.index, finish, stop: None });
+        }
     }
 
     /// Tells what the answer rests on: the last text is open still, unless something followed it.

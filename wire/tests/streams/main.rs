@@ -4,6 +4,7 @@
 
 mod anthropic;
 mod bedrock;
+mod gemini;
 mod heard;
 
 use heard::{Heard, hear};
