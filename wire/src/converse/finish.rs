@@ -17,3 +17,8 @@ pub(crate) fn read_finish(reason: &str) -> Finish {
 pub(super) fn is_filtered(reason: &str) -> bool {
     matches!(reason, "content_filtered" | "guardrail_intervened")
 }
+
+/// Whether the model's own output made it end: text or a call that is none.
+pub(super) fn is_spoilt(reason: &str) -> bool {
+    matches!(reason, "malformed_model_output" | "malformed_tool_use")
+}

@@ -1,6 +1,6 @@
 //! What a piece of a streamed answer, or a whole one, amounts to.
 
-use super::finish::is_filtered;
+use super::finish::{is_filtered, is_spoilt};
 use super::read_answer::read_answer;
 use crate::expected::Whole;
 use crate::json::{Broken, Json, Kind, Pull, Tree};
@@ -20,7 +20,7 @@ pub(crate) fn judge<'a>(name: &[u8], json: &mut impl Pull<'a>) -> Result<Chunk, 
             (_, "start" | "delta", Kind::Object) => block(json, &mut chunk)?,
             (b"messageStop", "stopReason", Kind::String) => {
                 chunk.finished = 1;
-                chunk.blocked = is_filtered(&json.string()?.decode());
+                chunk.blocked = leaves_nothing(&json.string()?.decode());
                 chunk.content = !chunk.blocked;
             }
             (b"metadata", "usage", Kind::Object) => chunk.usage = usage_apart(json, USAGE)?,
@@ -58,7 +58,12 @@ fn block<'a>(json: &mut impl Pull<'a>, chunk: &mut Chunk) -> Result<(), Broken> 
     Ok(())
 }
 
-/// Reads a whole answer. One that a filter has left nothing of is an error.
+/// Whether an answer that ended so, and holds nothing, is none.
+fn leaves_nothing(reason: &str) -> bool {
+    is_filtered(reason) || is_spoilt(reason)
+}
+
+/// Reads a whole answer. One that a filter, or a call that is none, has left nothing of is an error.
 pub(crate) fn judge_whole(body: &[u8]) -> Result<Whole, Broken> {
     let mut tree = Tree::default();
     let json = tree.parse(body)?;
@@ -66,7 +71,7 @@ pub(crate) fn judge_whole(body: &[u8]) -> Result<Whole, Broken> {
     if let Some(answer) = read_answer(json) {
         let reason = json.get("stopReason").and_then(Json::text);
         let empty = answer.choices.iter().all(|choice| choice.parts.is_empty());
-        whole.error = empty && reason.is_some_and(is_filtered);
+        whole.error = empty && reason.is_some_and(leaves_nothing);
         whole.answered = true;
         whole.usage = answer.usage;
         answer.each_text(&mut |text| whole.output.add_text(text));
@@ -119,6 +124,7 @@ mod tests {
         assert_eq!(chunk("messageStop", r#"{"stopReason":"tool_use"}"#).finished, 1);
         let filtered = chunk("messageStop", r#"{"stopReason":"guardrail_intervened"}"#);
         assert!(filtered.blocked && !filtered.content && filtered.finished == 1);
+        assert!(chunk("messageStop", r#"{"stopReason":"malformed_tool_use"}"#).blocked);
         let end = chunk("metadata", r#"{"usage":{"inputTokens":3,"outputTokens":2}}"#);
         assert_eq!((end.usage.unwrap().input, end.content, end.finished), (3, false, 0));
         for (name, data) in [("messageStop", "[]"), ("x", "{} 1")] {
@@ -138,7 +144,9 @@ mod tests {
         };
         let said = answer(r#"{"text":"Hello"}"#, "end_turn");
         assert!(said.answered && !said.error && said.usage.unwrap().output == 2);
-        assert!(answer("", "content_filtered").error);
+        for reason in ["content_filtered", "malformed_tool_use", "malformed_model_output"] {
+            assert!(answer("", reason).error, "{reason}");
+        }
         assert!(!answer(r#"{"text":"Sorry."}"#, "guardrail_intervened").error);
         assert!(!whole(r#"{"message":"x"}"#).answered);
     }

@@ -104,3 +104,17 @@ fn what_breaks_never_looks_whole() {
         }
     }
 }
+
+#[test]
+fn an_answer_of_nothing_is_a_failure() {
+    for (reason, kind) in [
+        ("content_filtered", FailureKind::ContentPolicy),
+        ("malformed_tool_use", FailureKind::Server),
+        ("malformed_model_output", FailureKind::Server),
+    ] {
+        let reason = format!(r#"{{"stopReason":"{reason}"}}"#);
+        let events = stream(&[START, ("messageStop", &reason), USAGE]);
+        let (out, failure) = run(relay("chat", Protocol::Bedrock), &events, 5);
+        assert_eq!((&*out, failure), ("", Some(kind)), "{reason}");
+    }
+}
