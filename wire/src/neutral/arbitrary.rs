@@ -9,11 +9,12 @@ fn leak(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 
-/// A text that is not empty, of any characters.
+/// A text that is not empty, of any characters, without white space at its end, which is not said
+/// where an answer is begun.
 pub(crate) fn text() -> impl Strategy<Value = &'static str> {
     prop_oneof![
         "[a-zA-Z ,.]{1,20}[a-z]",
-        any::<String>().prop_map(|text| format!("x{text}")),
+        any::<String>().prop_map(|text| format!("x{text}x")),
         Just("\"\\\n\u{1}ä中😀".to_owned()),
     ]
     .prop_map(leak)
