@@ -1,5 +1,6 @@
 //! One chunk of a streamed chat completion: is it content, and what else does it say.
 
+use super::finish::is_said;
 use super::usage::read_usage;
 use crate::json::{Broken, Kind, Pull};
 use crate::relay::Chunk;
@@ -57,9 +58,8 @@ impl Reader {
                 "index" => index = crate::skimmed::count(json)?.unwrap_or(index),
                 "delta" => self.delta(json)?,
                 "text" => self.strings(json)?,
-                "finish_reason" => {
-                    finished = json.kind()? == Kind::String;
-                    json.skip()?;
+                "finish_reason" if json.kind()? == Kind::String => {
+                    finished = is_said(&json.string()?.decode());
                 }
                 _ => {
                     json.skip()?;

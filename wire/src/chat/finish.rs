@@ -2,6 +2,11 @@
 
 use crate::neutral::Finish;
 
+/// Whether it is a reason: some say an empty one until the last chunk.
+pub(super) fn is_said(word: &str) -> bool {
+    !word.is_empty()
+}
+
 /// What a provider's word means. One that is not OpenAI's is taken for the plain end.
 pub(crate) fn read_finish(word: &str) -> Finish {
     match word {

@@ -8,6 +8,7 @@ mod facts;
 mod finish;
 mod messages;
 mod read_answer;
+mod read_calls;
 mod read_events;
 mod read_messages;
 mod read_parts;

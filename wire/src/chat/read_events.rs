@@ -1,17 +1,18 @@
 //! A streamed chat completion read chunk by chunk.
 //!
-//! The protocol has no brackets: a block begins when something of another kind comes, or a call of
-//! another index, and ends with the next one.
+//! The protocol has no brackets: a block begins when something of another kind comes, or another call,
+//! and ends with the next one.
 
 use std::collections::BTreeMap;
 
 use pointsman_core::Usage;
 
-use super::finish::{read_finish, refine};
+use super::finish::{is_said, read_finish, refine};
+use super::read_calls::Calls;
 use super::spoken::{Spoken, read_citations, read_logprobs, spoken};
 use super::usage::read_usage;
 use crate::json::{Json, Skimmer};
-use crate::neutral::{Block, Delta, Event, Finish, Malformed};
+use crate::neutral::{Block, Delta, Event, Malformed};
 
 type Each<'e> = &'e mut dyn FnMut(&Event<'_>);
 
@@ -26,23 +27,21 @@ pub(crate) struct EventReader {
 
 /// How far a choice is.
 #[derive(Debug, Default)]
-struct Choice {
-    open: Option<Kind>,
+pub(super) struct Choice {
+    pub(super) open: Option<Kind>,
     /// How many blocks were opened.
     blocks: u32,
-    /// Calls that were opened: no other of their index may follow.
-    calls: u64,
+    pub(super) calls: Calls,
     refused: bool,
     finished: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Reasoning,
     Text,
     Refusal,
-    /// The call of this index.
-    Call(u64),
+    Call,
 }
 
 impl EventReader {
@@ -57,15 +56,17 @@ impl EventReader {
         each: Each<'_>,
     ) -> Result<(), Malformed> {
         data.members().ok_or(Malformed)?;
-        if !core::mem::replace(&mut self.started, true) {
-            let name = |key| data.get(key).and_then(Json::text).filter(|text| !text.is_empty());
+        let choices = data.get("choices").and_then(Json::list).unwrap_or_default();
+        let name = |key| data.get(key).and_then(Json::text).filter(|text| !text.is_empty());
+        // What Azure says of the prompt comes first, and names no model.
+        let begins = name("model").is_some() || !choices.is_empty();
+        if begins && !core::mem::replace(&mut self.started, true) {
             each(&Event::Start { id: name("id"), model: name("model") });
         }
         if let Some(usage) = data.get("usage") {
             let read = read_usage(&mut Skimmer::new(usage.raw().as_bytes()));
             self.usage = read.ok().flatten().or(self.usage);
         }
-        let choices = data.get("choices").and_then(Json::list).unwrap_or_default();
         for (place, json) in choices.iter().enumerate() {
             let index = json.get("index").and_then(Json::whole).unwrap_or(place as u64);
             let index = u32::try_from(index).map_err(|_| Malformed)?;
@@ -95,10 +96,10 @@ impl EventReader {
 }
 
 /// One choice, and who is told of it.
-struct Reading<'r> {
+pub(super) struct Reading<'r> {
     index: u32,
-    choice: &'r mut Choice,
-    each: Each<'r>,
+    pub(super) choice: &'r mut Choice,
+    pub(super) each: Each<'r>,
 }
 
 impl Reading<'_> {
@@ -118,7 +119,9 @@ impl Reading<'_> {
             let kind = self.choice.open.unwrap_or(Kind::Text);
             self.grow(kind, Delta::Logprobs(logprobs));
         }
-        if let Some(word) = json.get("finish_reason").and_then(Json::text) {
+        let word = json.get("finish_reason").and_then(Json::text);
+        if let Some(word) = word.filter(|word| is_said(word)) {
+            self.choice.calls.are_named()?;
             self.finish(word, json.get("stop_reason").and_then(Json::text));
         }
         Ok(())
@@ -136,75 +139,44 @@ impl Reading<'_> {
         let block = match kind {
             Kind::Reasoning => Block::Reasoning { redacted: None },
             Kind::Refusal => Block::Refusal,
-            Kind::Text | Kind::Call(_) => Block::Text,
+            Kind::Text | Kind::Call => Block::Text,
         };
         self.choice.refused |= kind == Kind::Refusal;
         if self.choice.open != Some(kind) {
-            self.open(kind, block);
+            self.flush_calls();
+            self.begin(kind, block);
         }
         self.delta(delta);
     }
 
-    /// A call begins with its name. Its index, which some leave out, is then the next one's, else
-    /// that of the call that is open.
-    fn call(&mut self, call: Json<'_>) -> Result<(), Malformed> {
-        let text = |path: &[&str]| call.at(path).and_then(Json::text);
-        let name = text(&["function", "name"]).filter(|name| !name.is_empty());
-        let begun = self.choice.calls;
-        let open = match self.choice.open {
-            Some(Kind::Call(index)) => Some(index),
-            _ => None,
-        };
-        let said = call.get("index").and_then(Json::whole);
-        let is_open = match said {
-            Some(index) => Some(index) == open,
-            None => name.is_none() && open.is_some(),
-        };
-        if !is_open {
-            let index = said.unwrap_or(begun);
-            if index < begun {
-                return Err(Malformed);
-            }
-            let id = text(&["id"]).unwrap_or_default();
-            let block = Block::ToolCall { id, name: name.ok_or(Malformed)?, signature: None };
-            self.open(Kind::Call(index), block);
-            self.choice.calls = index.saturating_add(1);
-        }
-        if let Some(json) = call.at(&["function", "arguments"]) {
-            // Some send the object itself.
-            let arguments = json.text().unwrap_or(json.raw());
-            if !arguments.is_empty() {
-                self.delta(Delta::Arguments(arguments));
-            }
-        }
-        Ok(())
-    }
-
-    fn open(&mut self, kind: Kind, block: Block<'_>) {
-        self.close();
+    /// Opens a block; none is open.
+    pub(super) fn begin(&mut self, kind: Kind, block: Block<'_>) {
         let (choice, number) = (self.index, self.choice.blocks);
         self.choice.open = Some(kind);
         self.choice.blocks = number.saturating_add(1);
         (self.each)(&Event::Open { choice, block: number, kind: block });
     }
 
-    fn close(&mut self) {
-        if self.choice.open.take().is_some() {
+    pub(super) fn close(&mut self) {
+        if let Some(kind) = self.choice.open.take() {
+            if kind == Kind::Call {
+                self.choice.calls.end_first();
+            }
             let (choice, block) = (self.index, self.choice.blocks.saturating_sub(1));
             (self.each)(&Event::Close { choice, block });
         }
     }
 
-    fn delta(&mut self, delta: Delta<'_>) {
+    pub(super) fn delta(&mut self, delta: Delta<'_>) {
         let (choice, block) = (self.index, self.choice.blocks.saturating_sub(1));
         (self.each)(&Event::Delta { choice, block, delta });
     }
 
     fn finish(&mut self, word: &str, stop: Option<&str>) {
-        self.close();
+        self.flush_calls();
         self.choice.finished = true;
-        let Choice { refused, calls, .. } = *self.choice;
-        let finish: Finish = refine(read_finish(word), refused, calls > 0, stop.is_some());
+        let Choice { refused, ref calls, .. } = *self.choice;
+        let finish = refine(read_finish(word), refused, calls.opened > 0, stop.is_some());
         (self.each)(&Event::Finish { choice: self.index, finish, stop });
     }
 }

@@ -149,7 +149,8 @@ pub(super) fn write_call(
     signature: Option<&str>,
 ) {
     o.object("functionCall", |o| {
-        o.text("id", id);
+        // It may be left out.
+        o.some_text("id", (!id.is_empty()).then_some(id));
         o.text("name", name);
         write_arguments(o, "args", arguments);
     });

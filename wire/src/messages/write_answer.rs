@@ -17,7 +17,7 @@ pub(crate) fn write_answer(answer: &Answer<'_>, stamp: Stamp) -> Vec<u8> {
     let mut out = Vec::new();
     object(&mut out, |o| {
         write_head(o, answer.id, answer.model, stamp);
-        let mut writer = Writer { searches: Telling::new(stamp), length: 0 };
+        let mut writer = Writer { searches: Telling::new(stamp), length: 0, calls: 0 };
         o.list("content", |list| choice.parts.iter().for_each(|part| writer.part(list, part)));
         write_finish(o, Some(finish_of(choice)), choice.stop);
         write_usage(o, answer.usage);
@@ -62,6 +62,8 @@ struct Writer {
     searches: Telling,
     /// How much text there was, in characters.
     length: u64,
+    /// Calls of tools so far.
+    calls: u64,
 }
 
 impl Writer {
@@ -81,7 +83,9 @@ impl Writer {
                 list.object(|o| write_reasoning(o, text, *signature, *redacted));
             }
             Part::ToolCall { id, name, arguments, .. } => {
-                list.object(|o| write_call(o, id, name, arguments));
+                let id = self.searches.stamp.call_id(id, self.calls);
+                self.calls += 1;
+                list.object(|o| write_call(o, &id, name, arguments));
             }
             Part::Search(search) => self.searches.write(list, search),
             // The protocol's answers have no media, and results are the client's to give.

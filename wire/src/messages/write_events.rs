@@ -17,6 +17,8 @@ pub(crate) struct EventWriter {
     searches: Telling,
     /// The number of the block that is open or comes next.
     index: u64,
+    /// Calls of tools so far.
+    calls: u64,
     /// Whether the open block is a thought.
     thought: bool,
     finish: Option<Finish>,
@@ -31,6 +33,7 @@ impl EventWriter {
             stamp,
             searches: Telling::new(stamp),
             index: 0,
+            calls: 0,
             thought: false,
             finish: None,
             stop: None,
@@ -70,6 +73,8 @@ impl EventWriter {
 
     fn open(&mut self, kind: &Block<'_>, out: &mut Vec<u8>) {
         self.thought = matches!(kind, Block::Reasoning { .. });
+        let call = self.calls;
+        self.calls += u64::from(matches!(kind, Block::ToolCall { .. }));
         frame(out, "content_block_start", |o| {
             o.whole("index", self.index);
             o.object("content_block", |o| match kind {
@@ -78,7 +83,9 @@ impl EventWriter {
                     o.text("text", "");
                 }
                 Block::Reasoning { redacted } => write_reasoning(o, "", None, *redacted),
-                Block::ToolCall { id, name, .. } => write_call(o, id, name, ""),
+                Block::ToolCall { id, name, .. } => {
+                    write_call(o, &self.stamp.call_id(id, call), name, "");
+                }
             });
         });
     }

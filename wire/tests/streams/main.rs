@@ -4,6 +4,7 @@
 
 mod anthropic;
 mod bedrock;
+mod chat;
 mod gemini;
 mod heard;
 

@@ -175,9 +175,14 @@ fn probabilities_belong_to_the_text_they_come_with() {
 fn what_is_no_chunk_is_malformed() {
     let nameless = chunk(r#"{"tool_calls":[{"index":0,"id":"c","function":{"arguments":"{}"}}]}"#);
     let of = |index: u32| {
-        chunk(&format!(r#"{{"tool_calls":[{{"index":{index},"function":{{"name":"f"}}}}]}}"#))
+        chunk(&format!(
+            r#"{{"tool_calls":[{{"index":{index},"function":{{"name":"f","arguments":"{{}}"}}}}]}}"#
+        ))
     };
-    for chunks in [&["[]"][..], &[&nameless], &[&of(0), &of(1), &of(0)]] {
+    let more = chunk(r#"{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}"#);
+    let unbegun = chunk(r#"{"tool_calls":[{"function":{"arguments":"{"}}]}"#);
+    let end = r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#;
+    for chunks in [&["[]"][..], &[&nameless, end], &[&of(0), &of(1), &more], &[&unbegun]] {
         assert_eq!(read(chunks), Err(Malformed), "{chunks:?}");
     }
 }
@@ -258,12 +263,15 @@ fn block() -> impl Strategy<Value = (Block<'static>, Vec<Delta<'static>>)> {
     let with_logprobs = texts
         .clone()
         .prop_map(move |texts| [texts, vec![Delta::Logprobs(probable.clone())]].concat());
-    let arguments = prop::sample::select(vec!["{\"a", "\":[1.0]", "}"]).prop_map(Delta::Arguments);
+    let arguments: [&[&str]; 3] =
+        [&["{}"], &["{\"a", "\":[1.0]", "}"], &["{\"a\":\"}\\", "\"", "{\"}"]];
+    let arguments = prop::sample::select(arguments.to_vec())
+        .prop_map(|pieces| pieces.iter().copied().map(Delta::Arguments).collect());
     prop_oneof![
         (Just(Block::Text), with_logprobs),
         (Just(Block::Refusal), texts.clone()),
         (Just(Block::Reasoning { redacted: None }), texts),
-        (Just(call("c1", "f")), prop::collection::vec(arguments, 1..4)),
+        (Just(call("c1", "f")), arguments),
     ]
 }
 

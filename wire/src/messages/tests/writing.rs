@@ -279,3 +279,14 @@ fn an_answer_has_what_clients_take_for_granted() {
     });
     assert_eq!(body, expected);
 }
+
+#[test]
+fn calls_without_ids_get_one_each() {
+    let parts = vec![call("", "{}"), call("own", "{}"), call("", "{}")];
+    let choices = vec![Choice { parts, ..Choice::default() }];
+    let answer = Answer { choices, ..Answer::default() };
+    let body = write_answer(&answer, Stamp { nonce: 0xab, created: 1 });
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let ids = [0, 1, 2].map(|at| body["content"][at]["id"].as_str().unwrap());
+    assert_eq!(ids, ["call_00000000000000ab_0", "own", "call_00000000000000ab_2"]);
+}
