@@ -35,6 +35,7 @@ mod keys;
 mod knobs;
 mod known;
 mod line;
+mod listen;
 mod live;
 mod metrics;
 pub mod mock;

@@ -2,7 +2,7 @@
 //! order.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,15 +43,6 @@ pub(crate) enum Door {
     Api,
     /// Health and metrics. Open to the end: somebody has to say that we are draining.
     Admin,
-}
-
-/// A listener on `address`.
-///
-/// # Errors
-/// The address cannot be bound; the text names it.
-pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
-    let bound = TcpListener::bind(address).await;
-    bound.map_err(|error| format!("cannot listen on `{address}`: {error}"))
 }
 
 /// Serves until the door closes, then until the last connection has ended.

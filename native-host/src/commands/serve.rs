@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pointsman_core::{Config, Duty, Loaded, NotBuilt, Server, Store, TlsFiles};
+use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tracing_subscriber::fmt::format::Writer;
@@ -21,6 +22,7 @@ use crate::count;
 use crate::document::{Source, in_store};
 use crate::gateway::Gateway;
 use crate::journal::{self, Keeper};
+use crate::listen::listen;
 use crate::live::{Live, Means};
 use crate::reload::Origin;
 use crate::server::{self, Door};
@@ -178,12 +180,14 @@ fn refuse_budgets_without_a_store(config: &Config, name: &str) -> Result<(), Str
     }
 }
 
+fn listener(address: SocketAddr) -> Result<TcpListener, String> {
+    listen(address).map_err(|error| format!("cannot listen on `{address}`: {error}"))
+}
+
 async fn serve(plan: Plan, mut signals: Signals) -> Result<(), String> {
-    let api = server::bind(plan.server.listen).await?;
-    let admin = server::bind(plan.server.admin).await?;
-    let address = |listener: &tokio::net::TcpListener| {
-        listener.local_addr().map_err(|error| error.to_string())
-    };
+    let api = listener(plan.server.listen)?;
+    let admin = listener(plan.server.admin)?;
+    let address = |one: &TcpListener| one.local_addr().map_err(|error| error.to_string());
     let (api_address, admin_address) = (address(&api)?, address(&admin)?);
     announce(&plan, api_address, admin_address);
     let (drain, every, watched) = (plan.server.drain, plan.server.watch, plan.path.is_some());

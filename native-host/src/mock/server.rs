@@ -26,6 +26,7 @@ use super::speech::{Spent, Voice};
 use super::trouble::Headers;
 use crate::body::{Cut, OutBody, Piece};
 use crate::intake;
+use crate::listen::listen;
 
 /// A mock upstream, listening.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ impl Mock {
     /// # Errors
     /// The address cannot be bound.
     pub async fn bind(address: SocketAddr, name: &str, script: Script) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+        let listener = listen(address)?;
         let state = State { voice: Voice::named(name), stage: Mutex::new(Stage::new(script)) };
         Ok(Self { listener, state: Arc::new(state) })
     }
