@@ -24,8 +24,9 @@ pub(super) fn write_messages(
 struct Writer<'w, 'l, 'r, 'a> {
     list: &'w mut List<'l>,
     lost: &'w mut Vec<String>,
-    /// Media among the results of tools, which hold only text here. The user shows them when all
-    /// results are told: nothing may stand between a call and its result.
+    /// Media among the results of tools, and of the assistant's own making: OpenAI takes media from users
+    /// alone. The user shows them when all results are told: nothing may stand between a call and its
+    /// result.
     shown: Vec<&'r Part<'a>>,
 }
 
@@ -97,13 +98,15 @@ impl<'r, 'a> Writer<'_, '_, 'r, 'a> {
         })
     }
 
-    fn assistant(&mut self, turn: &Turn<'_>) -> Result<(), Untranslatable> {
+    fn assistant(&mut self, turn: &'r Turn<'a>) -> Result<(), Untranslatable> {
         let is_call = |part: &&Part<'_>| matches!(part, Part::ToolCall { .. });
         let is_thought = |part: &&Part<'_>| matches!(part, Part::Reasoning { .. });
         let (calls, other): (Vec<_>, Vec<_>) = turn.parts.iter().partition(is_call);
         let (thoughts, other): (Vec<_>, Vec<_>) = other.into_iter().partition(is_thought);
         let is_search = |part: &&Part<'_>| matches!(part, Part::Search(_));
-        let (searches, said): (Vec<_>, Vec<_>) = other.into_iter().partition(is_search);
+        let (searches, other): (Vec<_>, Vec<_>) = other.into_iter().partition(is_search);
+        let (media, said): (Vec<_>, Vec<_>) = other.into_iter().partition(|part| is_shown(part));
+        self.shown.extend(media);
         // OpenAI refuses them, and most of those like it ignore them.
         self.lose(!thoughts.is_empty(), "reasoning");
         self.lose(!searches.is_empty(), "web_search");
@@ -131,7 +134,7 @@ impl<'r, 'a> Writer<'_, '_, 'r, 'a> {
     }
 }
 
-/// Whether a tool's message has no place for it: documents that are text are said as such.
+/// Whether only a user's message has a place for it: documents that are text are said as such.
 fn is_shown(part: &Part<'_>) -> bool {
     matches!(part, Part::Media { source, .. } if source.as_text().is_none())
 }

@@ -369,3 +369,39 @@ fn what_the_client_found_is_text_wherever_it_stands() {
     );
     assert_eq!(body, expected);
 }
+
+#[test]
+fn what_the_assistant_made_is_shown_by_the_user() {
+    let image = || Part::media(Media::Image, Source::Base64("iVBO"), Some("image/png"));
+    let turn = |role, parts| Turn { role, parts, name: None };
+    let call = Part::ToolCall { id: "1", name: "f", arguments: "", signature: None, cache: None };
+    let result = Part::ToolResult {
+        id: "1",
+        name: None,
+        content: vec![Part::text("7")],
+        failed: false,
+        cache: None,
+    };
+    let turns = vec![
+        turn(Role::Assistant, vec![Part::text("a cat"), image(), call]),
+        turn(Role::User, vec![result]),
+        turn(Role::Assistant, vec![image()]),
+        turn(Role::User, vec![Part::text("bigger")]),
+    ];
+    let (body, lost) = write(&Request { turns, ..Request::default() });
+    assert_eq!(lost, [""; 0]);
+    let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let image = serde_json::json!(
+        {"type":"image_url","image_url":{"url":"data:image/png;base64,iVBO"}}
+    );
+    let function = serde_json::json!({"name":"f","arguments":"{}"});
+    let expected = serde_json::json!([
+        {"role":"assistant","content":"a cat",
+            "tool_calls":[{"id":"1","type":"function","function":function}]},
+        {"role":"tool","tool_call_id":"1","content":"7"},
+        {"role":"user","content":[image]},
+        {"role":"assistant","content":""},
+        {"role":"user","content":[image, {"type":"text","text":"bigger"}]},
+    ]);
+    assert_eq!(body["messages"], expected);
+}
