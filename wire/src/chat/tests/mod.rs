@@ -2,6 +2,7 @@
 
 mod answer;
 mod events;
+mod media;
 mod request;
 mod round_trip;
 pub(crate) mod transcripts;
