@@ -275,7 +275,7 @@ impl Drive {
         };
         let Some(error) = error else { return };
         if !self.client.waits_for_head() {
-            return self.client.break_off(error.stream_event()).await;
+            return self.client.break_off(self.question.asked.stream_error(&error)).await;
         }
         self.record.status = error.status;
         let given = self.given.take();

@@ -325,7 +325,7 @@ impl Exchange {
         let (dialect, model) = (self.question.dialect(), &self.question.facts.model);
         let Some(reply) = outcome_reply(dialect, outcome, model, now) else { return };
         if self.replied {
-            step.chunk.0.extend_from_slice(&reply.stream_event());
+            step.chunk.0.extend_from_slice(&self.question.stream_error(&reply));
             return;
         }
         let headers = engine.headers(&self.call, None);

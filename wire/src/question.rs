@@ -16,6 +16,7 @@ use crate::neutral::{Effort, Refused, Stamp, Untranslatable, WriteFor, Written};
 use crate::overlay::Spoken;
 use crate::pass::{Form, Pass};
 use crate::provider;
+use crate::relay;
 use crate::reply::{ErrorReply, fault_reply, untranslatable_reply};
 use crate::splice::{Spliced, are_apart, edit_in_place};
 use crate::target::{RequestHead, Target};
@@ -290,6 +291,15 @@ impl Question {
         match target.vocabulary.and_then(|own| self.facts.counted.of(own)) {
             Some(counted) => count::answer(client, counted, self.partly_estimated),
             None => count::answer(client, self.input_tokens(), true),
+        }
+    }
+
+    /// An error inside a streamed answer that has begun, and its end. Nothing that says the answer is
+    /// whole follows it.
+    pub fn stream_error(&self, error: &ErrorReply) -> Vec<u8> {
+        match self.endpoint {
+            Endpoint::Generate { stream: Streaming::List, .. } => relay::error_item(&error.body()),
+            _ => error.stream_event(),
         }
     }
 

@@ -51,7 +51,7 @@ impl ErrorReply {
 
     /// The error as an event inside a stream that has begun. Nothing that says the answer is whole
     /// follows it.
-    pub fn stream_event(&self) -> Vec<u8> {
+    pub(crate) fn stream_event(&self) -> Vec<u8> {
         self.dialect.error_event(&self.text())
     }
 

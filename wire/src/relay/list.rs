@@ -29,10 +29,23 @@ impl List {
         }
     }
 
+    /// Begins the list if nothing has: with an item that says nothing, so that whatever comes next,
+    /// an [error](error_item) too, follows one.
+    pub(super) fn begin(&mut self, out: &mut Vec<u8>) {
+        if !core::mem::replace(&mut self.begun, true) {
+            out.extend_from_slice(b"[{}");
+        }
+    }
+
     /// Nothing follows.
     pub(super) fn close(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(if self.begun { b"]" } else { b"[]" });
     }
+}
+
+/// An error as the last item of a list that has begun.
+pub(crate) fn error_item(body: &[u8]) -> Vec<u8> {
+    [b",\r\n", body, b"]"].concat()
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use pointsman_core::{Failure, FailureKind, Usage};
 pub(crate) use chunk::Chunk;
 use feed::Feed;
 use list::List;
+pub(crate) use list::error_item;
 pub(crate) use translator::Translator;
 
 use crate::converse::Fault;
@@ -285,6 +286,9 @@ impl Reading {
             self.content_seen = true;
             // Not needed again: let its memory go.
             out.append(&mut core::mem::take(&mut self.held));
+            if let Some(list) = &mut self.list {
+                list.begin(out);
+            }
         }
     }
 

@@ -17,7 +17,12 @@ const CLIENTS: [&str; 4] = ["chat", "responses", "messages", "generate"];
 
 /// The relay between a client and a provider.
 fn relay(client: &str, provider: Protocol) -> Relay {
-    let stream = Streaming::Events;
+    asked(client, provider).1
+}
+
+/// What the client asks, and the relay between it and the provider.
+fn asked(client: &str, provider: Protocol) -> (Question, Relay) {
+    let stream = if client == "list" { Streaming::List } else { Streaming::Events };
     let (endpoint, body) = match client {
         "chat" => (
             Endpoint::Chat,
@@ -43,7 +48,8 @@ fn relay(client: &str, provider: Protocol) -> Relay {
     };
     let body = body.as_bytes();
     let asked = Question::read(endpoint, ClientHeaders::default(), body).unwrap();
-    asked.prepare(body, &target, STAMP, Timestamp::ZERO).unwrap().expected.relay()
+    let relay = asked.prepare(body, &target, STAMP, Timestamp::ZERO).unwrap().expected.relay();
+    (asked, relay)
 }
 
 /// What came out, and how it failed, if it did.
@@ -106,5 +112,24 @@ fn check(what: &str, provider: Protocol, stream: &[u8], expected: &Heard, finish
             }
         }
         assert_eq!(found, expected, "{what}: {client}");
+    }
+}
+
+#[test]
+fn a_list_that_breaks_ends_in_the_error() {
+    use pointsman_wire::{Dialect, ErrorReply};
+    let head = "data: {\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":";
+    for delta in [
+        r#"{"content":"a"}"#,
+        // It is content, and nothing to tell of before all of it has come.
+        r#"{"tool_calls":[{"id":"x","function":{"name":"f","arguments":"{"}}]}"#,
+    ] {
+        let (asked, relay) = asked("list", Protocol::Openai);
+        let (out, failure) = run(relay, format!("{head}{delta}}}]}}\n\n").as_bytes(), 5);
+        assert_eq!(failure, Some(FailureKind::BrokenStream));
+        let error = ErrorReply::new(Dialect::Generate, 502, "broken_stream", "it broke off");
+        let out = [out.into_bytes(), asked.stream_error(&error)].concat();
+        let list: Vec<serde_json::Value> = serde_json::from_slice(&out).unwrap();
+        assert_eq!((list.len(), &list[1]["error"]["code"]), (2, &502.into()), "{list:?}");
     }
 }
