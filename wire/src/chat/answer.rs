@@ -1,5 +1,6 @@
 //! A whole (not streamed) chat completion.
 
+use super::finish::is_broken;
 use super::usage::read_usage;
 use crate::expected::Whole;
 use crate::json::{Broken, Kind, Skimmer};
@@ -38,8 +39,19 @@ pub(crate) fn judge_whole(body: &[u8]) -> Result<Whole, Broken> {
 fn choices(whole: &mut Whole, json: &mut Skimmer<'_>) -> Result<(), Broken> {
     json.enter()?;
     while json.next_element()? {
-        whole.answered |= json.kind()? == Kind::Object;
-        json.walk(&mut |text| whole.output.add_string(text))?;
+        if json.kind()? != Kind::Object {
+            json.skip()?;
+            continue;
+        }
+        whole.answered = true;
+        json.enter()?;
+        while let Some(key) = json.next_member()? {
+            if key.decode() == "finish_reason" && json.kind()? == Kind::String {
+                whole.error |= is_broken(&json.string()?.decode());
+            } else {
+                json.walk(&mut |text| whole.output.add_string(text))?;
+            }
+        }
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! One chunk of a streamed chat completion: is it content, and what else does it say.
 
-use super::finish::is_said;
+use super::finish::{is_broken, is_said};
 use super::usage::read_usage;
 use crate::json::{Broken, Kind, Pull};
 use crate::relay::Chunk;
@@ -59,7 +59,9 @@ impl Reader {
                 "delta" => self.delta(json)?,
                 "text" => self.strings(json)?,
                 "finish_reason" if json.kind()? == Kind::String => {
-                    finished = is_said(&json.string()?.decode());
+                    let word = json.string()?.decode();
+                    finished = is_said(&word);
+                    self.chunk.error |= is_broken(&word);
                 }
                 _ => {
                     json.skip()?;

@@ -7,6 +7,12 @@ pub(super) fn is_said(word: &str) -> bool {
     !word.is_empty()
 }
 
+/// Whether it says that the provider broke off: words of Mistral's and OpenRouter's, vLLM's and
+/// DeepSeek's.
+pub(super) fn is_broken(word: &str) -> bool {
+    matches!(word, "error" | "abort" | "insufficient_system_resource")
+}
+
 /// What a provider's word means. One that is not OpenAI's is taken for the plain end.
 pub(crate) fn read_finish(word: &str) -> Finish {
     match word {

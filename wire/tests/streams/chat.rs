@@ -1,5 +1,6 @@
 //! Providers like OpenAI.
 
+use pointsman_wire::AnswerHeaders;
 use serde_json::{Value, json};
 
 use super::{FailureKind, Heard, Protocol, check, relay, run};
@@ -223,6 +224,28 @@ fn what_breaks_never_looks_whole() {
             for end in ["finishReason", "response.completed", "message_delta"] {
                 assert!(!out.contains(end), "{out}");
             }
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_the_provider_broke_off_is_a_failure() {
+    for word in ["error", "abort", "insufficient_system_resource"] {
+        for client in super::CLIENTS {
+            for (begun, kind) in
+                [(&[][..], FailureKind::Server), (&[say("a")], FailureKind::BrokenStream)]
+            {
+                let chunks = [&[role()], begun, &[end(word), Value::Null]].concat();
+                let relay = relay(client, Protocol::Openai);
+                let (out, failure) = run(relay, stream(&chunks).as_bytes(), 5);
+                assert_eq!(failure, Some(kind), "{client}: {word}");
+                assert!(!out.contains("DONE") && !out.contains("\"finish_reason\":\""), "{out}");
+            }
+            let choice = json!({"message": say("a"), "finish_reason": word});
+            let body = json!({"choices": [choice]}).to_string();
+            let (_, expected) = super::asked(client, Protocol::Openai);
+            let whole = expected.whole(200, &AnswerHeaders::default(), body.as_bytes());
+            assert_eq!(whole.unwrap_err().kind, FailureKind::Server);
         }
     }
 }

@@ -10,18 +10,20 @@ mod heard;
 
 use heard::{Heard, hear};
 use pointsman_core::{FailureKind, Protocol, Timestamp};
-use pointsman_wire::{ClientHeaders, Endpoint, Question, Relay, Stamp, Streaming, Target};
+use pointsman_wire::{
+    ClientHeaders, Endpoint, Expected, Question, Relay, Stamp, Streaming, Target,
+};
 
 const STAMP: Stamp = Stamp { nonce: 1, created: 1 };
 const CLIENTS: [&str; 4] = ["chat", "responses", "messages", "generate"];
 
 /// The relay between a client and a provider.
 fn relay(client: &str, provider: Protocol) -> Relay {
-    asked(client, provider).1
+    asked(client, provider).1.relay()
 }
 
-/// What the client asks, and the relay between it and the provider.
-fn asked(client: &str, provider: Protocol) -> (Question, Relay) {
+/// What the client asks, and what is to be made of the provider's answer.
+fn asked(client: &str, provider: Protocol) -> (Question, Expected) {
     let stream = if client == "list" { Streaming::List } else { Streaming::Events };
     let (endpoint, body) = match client {
         "chat" => (
@@ -48,8 +50,8 @@ fn asked(client: &str, provider: Protocol) -> (Question, Relay) {
     };
     let body = body.as_bytes();
     let asked = Question::read(endpoint, ClientHeaders::default(), body).unwrap();
-    let relay = asked.prepare(body, &target, STAMP, Timestamp::ZERO).unwrap().expected.relay();
-    (asked, relay)
+    let expected = asked.prepare(body, &target, STAMP, Timestamp::ZERO).unwrap().expected;
+    (asked, expected)
 }
 
 /// What came out, and how it failed, if it did.
@@ -124,8 +126,8 @@ fn a_list_that_breaks_ends_in_the_error() {
         // It is content, and nothing to tell of before all of it has come.
         r#"{"tool_calls":[{"id":"x","function":{"name":"f","arguments":"{"}}]}"#,
     ] {
-        let (asked, relay) = asked("list", Protocol::Openai);
-        let (out, failure) = run(relay, format!("{head}{delta}}}]}}\n\n").as_bytes(), 5);
+        let (asked, expected) = asked("list", Protocol::Openai);
+        let (out, failure) = run(expected.relay(), format!("{head}{delta}}}]}}\n\n").as_bytes(), 5);
         assert_eq!(failure, Some(FailureKind::BrokenStream));
         let error = ErrorReply::new(Dialect::Generate, 502, "broken_stream", "it broke off");
         let out = [out.into_bytes(), asked.stream_error(&error)].concat();
