@@ -273,8 +273,8 @@ impl EventWriter {
     }
 
     fn close(&mut self, out: &mut Vec<u8>) {
-        // Clients read the arguments as JSON, which an empty text is not.
         if matches!(&self.open, Open::Call { arguments, .. } if arguments.is_empty()) {
+            // Clients read them as JSON, which an empty text is not.
             self.grow(&Delta::Arguments("{}"), out);
         }
         match core::mem::replace(&mut self.open, Open::Nothing) {
@@ -302,7 +302,7 @@ impl EventWriter {
                     o.text("arguments", &arguments);
                 });
                 let call = Call { item: &item, id: &id, name: &name, arguments: &arguments };
-                self.end_item(to_text(|o| write_call(o, call, Status::Completed)), out);
+                self.end_item(to_text(|o| write_call(o, call, Status::of_call(&arguments))), out);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The items of a response's output, as plain answers and events have them alike.
 
+use crate::chat::is_arguments;
 use crate::json::{List, Object};
 use crate::neutral::{Citation, Logprob, Stamp};
 
@@ -32,6 +33,11 @@ pub(super) enum Status {
 }
 
 impl Status {
+    /// Of a call: one whose arguments were cut is not complete.
+    pub(super) fn of_call(arguments: &str) -> Self {
+        if is_arguments(arguments) { Self::Completed } else { Self::Incomplete }
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::InProgress => "in_progress",

@@ -249,3 +249,17 @@ fn an_answer_that_the_provider_broke_off_is_a_failure() {
         }
     }
 }
+
+#[test]
+fn a_call_that_was_cut_is_not_complete() {
+    for (arguments, status) in [(r#"{"a":"#, "incomplete"), (r#"{"a":1}"#, "completed")] {
+        let chunks = [tool(0, "x", "f", arguments), end("length"), Value::Null];
+        let relay = relay("responses", Protocol::Openai);
+        let (out, _) = run(relay, stream(&chunks).as_bytes(), 5);
+        let last = out.rsplit("data: ").next().unwrap();
+        let response = &serde_json::from_str::<Value>(last).unwrap()["response"];
+        assert_eq!(response["status"], "incomplete");
+        assert_eq!(response["output"][0]["status"], status, "{response}");
+        assert_eq!(response["output"][0]["arguments"], arguments);
+    }
+}

@@ -51,14 +51,19 @@ fn json(data: &str) -> Value {
     serde_json::from_str(data).unwrap_or_else(|_| panic!("no JSON: {data}"))
 }
 
-/// What a client of `protocol` hears in `out`, choice 0.
+/// What a client of `protocol` hears in `out`.
 pub(crate) fn hear(protocol: &str, out: &str) -> Heard {
+    hear_choice(protocol, out, 0)
+}
+
+/// The same of another choice than the first, in a protocol that has several.
+pub(crate) fn hear_choice(protocol: &str, out: &str, choice: u64) -> Heard {
     let events = events(out);
     let heard = match protocol {
-        "chat" => chat(&events),
+        "chat" => chat(&events, choice),
         "responses" => responses(&events),
         "messages" => messages(&events),
-        _ => generate(&events),
+        _ => generate(&events, choice),
     };
     let mut ids: Vec<_> = heard.calls.iter().map(|(id, ..)| id).collect();
     ids.sort_unstable();
@@ -71,7 +76,7 @@ pub(crate) fn hear(protocol: &str, out: &str) -> Heard {
     heard
 }
 
-fn chat(events: &[(String, String)]) -> Heard {
+fn chat(events: &[(String, String)], of: u64) -> Heard {
     let mut heard = Heard::default();
     let (last, chunks) = events.split_last().unwrap();
     assert_eq!(last.1, "[DONE]");
@@ -86,7 +91,7 @@ fn chat(events: &[(String, String)]) -> Heard {
             let count = |key| whole(&chunk, key);
             heard.usage = Some((count("/usage/prompt_tokens"), count("/usage/completion_tokens")));
         }
-        for choice in choices.iter().filter(|choice| choice["index"] == 0) {
+        for choice in choices.iter().filter(|choice| choice["index"] == of) {
             assert!(heard.finish.is_empty(), "something behind the end: {data}");
             let first = text(choice, "/delta/role") == "assistant";
             assert!(first != role, "the role is said first, and once");
@@ -175,7 +180,7 @@ fn messages(events: &[(String, String)]) -> Heard {
     heard
 }
 
-fn generate(events: &[(String, String)]) -> Heard {
+fn generate(events: &[(String, String)], choice: u64) -> Heard {
     let mut heard = Heard::default();
     for (_, data) in events {
         let data = json(data);
@@ -186,7 +191,8 @@ fn generate(events: &[(String, String)]) -> Heard {
                 + count("/usageMetadata/thoughtsTokenCount");
             heard.usage = Some((count("/usageMetadata/promptTokenCount"), output));
         }
-        let of_first = |one: &&Value| one.get("index").is_none_or(|index| index == 0);
+        let of_first =
+            |one: &&Value| one.get("index").map_or(choice == 0, |index| *index == choice);
         for candidate in list(&data, "/candidates").iter().filter(of_first) {
             assert!(heard.finish.is_empty(), "something behind the end: {data}");
             for part in list(candidate, "/content/parts") {
@@ -195,7 +201,9 @@ fn generate(events: &[(String, String)]) -> Heard {
                 into.push_str(text(part, "/text"));
                 if let Some(call) = part.get("functionCall") {
                     let number = heard.calls.len();
-                    let id = call.get("id").map_or(format!("none {number}"), |id| id.to_string());
+                    let id = call
+                        .get("id")
+                        .map_or(format!("none {number}"), |id| id.as_str().unwrap().to_owned());
                     let arguments = call["args"].to_string();
                     heard.calls.push((id, need(call, "/name").to_owned(), arguments));
                 }

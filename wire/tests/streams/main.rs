@@ -8,7 +8,7 @@ mod chat;
 mod gemini;
 mod heard;
 
-use heard::{Heard, hear};
+use heard::{Heard, hear, hear_choice};
 use pointsman_core::{FailureKind, Protocol, Timestamp};
 use pointsman_wire::{
     ClientHeaders, Endpoint, Expected, Question, Relay, Stamp, Streaming, Target,
@@ -107,13 +107,34 @@ fn check(what: &str, provider: Protocol, stream: &[u8], expected: &Heard, finish
         if client == "messages" {
             expected.usage = expected.usage.or(Some((0, 0)));
         }
-        if client == "generate" {
-            // Ids are what they were, as JSON.
-            for (id, ..) in &mut found.calls {
-                *id = id.trim_matches('"').to_owned();
-            }
-        }
         assert_eq!(found, expected, "{what}: {client}");
+    }
+}
+
+#[test]
+fn choices_that_come_by_turns_are_kept_apart() {
+    let chat = r#"{"index":0,"delta":{"role":"assistant","content":"a"}}
+        {"index":1,"delta":{"role":"assistant","content":"A"}}
+        {"index":1,"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":"{"}}]}}
+        {"index":0,"delta":{"content":"b"}}
+        {"index":1,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}}
+        {"index":0,"delta":{},"finish_reason":"stop"}
+        {"index":1,"delta":{},"finish_reason":"tool_calls"}"#;
+    let generate = r#"{"index":0,"content":{"parts":[{"text":"a"}]}},{"index":1,"content":{"parts":[{"text":"A"}]}}
+        {"index":1,"content":{"parts":[{"functionCall":{"id":"x","name":"f"}}]},"finishReason":"STOP"}
+        {"index":0,"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}"#;
+    for (client, provider, key, lines, finish) in [
+        ("generate", Protocol::Openai, "choices", chat, ["STOP", "STOP"]),
+        ("chat", Protocol::Gemini, "candidates", generate, ["stop", "tool_calls"]),
+    ] {
+        let frame = |line: &str| format!("data: {{\"{key}\":[{}]}}\n\n", line.trim());
+        let stream: String = lines.lines().map(frame).collect();
+        let (out, failure) = run(relay(client, provider), stream.as_bytes(), 5);
+        assert_eq!(failure, None);
+        let [first, second] = [0, 1].map(|choice| hear_choice(client, &out, choice));
+        assert_eq!((&*first.text, &*first.finish, first.calls.len()), ("ab", finish[0], 0));
+        assert_eq!((&*second.text, &*second.finish), ("A", finish[1]));
+        assert_eq!(second.calls, [("x".into(), "f".into(), "{}".into())]);
     }
 }
 
