@@ -42,7 +42,7 @@ fn section<'a>(manifest: &'a str, name: &str) -> Vec<&'a str> {
 pub(crate) fn locks(files: &[File]) -> Vec<String> {
     let locks = files.iter().filter(|file| file.name() == "package-lock.json");
     locks
-        .filter(|file| file.text.contains("\"resolved\""))
+        .filter(|file| file.text.contains("\"resolved\": \"http"))
         .map(|file| format!("{}: names the host of a registry (`resolved`)", file.path))
         .collect()
 }

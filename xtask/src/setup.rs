@@ -12,7 +12,7 @@ use crate::tool;
 const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
 /// Folders whose JavaScript packages are installed from a lock file.
-const NODE_FOLDERS: [&str; 2] = ["wasm/js", "tests/clients"];
+const NODE_FOLDERS: [&str; 3] = ["wasm/js", "tests/clients", "tests/runtimes"];
 
 /// Sets everything up, or names everything that is missing.
 pub(crate) fn run() -> Result {

@@ -39,7 +39,7 @@ static STEPS: [Step; 11] = [
 const PARITY: &str = "pointsman-parity";
 
 /// Folders whose `*.test.mjs` files Node runs.
-const NODE_TESTS: [&str; 3] = ["wasm/js/test", "tests/parity", "tests/clients"];
+const NODE_TESTS: [&str; 4] = ["wasm/js/test", "tests/parity", "tests/clients", "tests/runtimes"];
 
 impl Options {
     /// From `[--long] [--only STEP]`.
