@@ -13,14 +13,21 @@ pub(crate) struct EventReader {
     counts: Counts,
     /// How many blocks have been opened.
     blocks: u32,
-    /// Whether the last of them is still open.
-    open: bool,
+    /// What the last of them is, if it is still open.
+    open: Option<Kind>,
     searches: Hearing,
     /// Of the open block.
     citations: Held,
     called: bool,
-    finished: bool,
-    ended: bool,
+    /// How it ended and by which stop text, once it is said: whatever is told behind it comes first.
+    finish: Option<(Finish, Option<String>)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Thought,
+    Call,
 }
 
 impl EventReader {
@@ -39,15 +46,17 @@ impl EventReader {
             "content_block_delta" if self.searches.is_open() => {
                 self.searches.grow(data.get("delta").ok_or(Malformed)?);
             }
-            "content_block_delta" if self.open => {
-                self.delta(data.get("delta").ok_or(Malformed)?, each);
+            "content_block_delta" => {
+                if let Some(open) = self.open {
+                    self.delta(open, data.get("delta").ok_or(Malformed)?, each);
+                }
             }
             "content_block_stop" => self.close(each),
-            "message_delta" => self.finish(data, each),
+            "message_delta" => self.finish(data),
             "message_stop" => {
                 // Some servers do not say why; that this is the end, they do.
                 let finish = if self.called { Finish::ToolCalls } else { Finish::Complete };
-                self.finish_with(finish, None, each);
+                self.finish.get_or_insert((finish, None));
                 self.end(each);
             }
             _ => {}
@@ -57,9 +66,10 @@ impl EventReader {
 
     /// The stream is over. One that was cut before its `message_delta` has no end.
     pub(crate) fn end(&mut self, each: &mut dyn FnMut(&Event<'_>)) {
-        if !self.finished || core::mem::replace(&mut self.ended, true) {
-            return;
-        }
+        let Some((finish, stop)) = self.finish.take() else { return };
+        self.close(each);
+        self.searches.end(each);
+        each(&Event::Finish { choice: 0, finish, stop: stop.as_deref() });
         if let Some(usage) = self.counts.usage() {
             each(&Event::Usage(usage));
         }
@@ -95,8 +105,12 @@ impl EventReader {
             }
         };
         let at = self.blocks;
-        self.called |= matches!(kind, Block::ToolCall { .. });
-        self.open = true;
+        self.open = Some(match kind {
+            Block::Text | Block::Refusal => Kind::Text,
+            Block::Reasoning { .. } => Kind::Thought,
+            Block::ToolCall { .. } => Kind::Call,
+        });
+        self.called |= self.open == Some(Kind::Call);
         self.blocks += 1;
         each(&Event::Open { choice: 0, block: at, kind });
         // Most blocks begin empty; some servers put all of a block here.
@@ -116,19 +130,24 @@ impl EventReader {
         Ok(())
     }
 
-    fn delta(&mut self, delta: Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
+    fn delta(&mut self, open: Kind, delta: Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
         let text = |key| delta.get(key).and_then(Json::text);
-        let found = match text("type").unwrap_or_default() {
-            "text_delta" => text("text").map(Delta::Text),
-            "thinking_delta" => text("thinking").map(Delta::Text),
-            "signature_delta" => text("signature").map(Delta::Signature),
-            "input_json_delta" => text("partial_json").map(Delta::Arguments),
+        let (kind, found) = match text("type").unwrap_or_default() {
+            "text_delta" => (Kind::Text, text("text").map(Delta::Text)),
+            "thinking_delta" => (Kind::Thought, text("thinking").map(Delta::Text)),
+            "signature_delta" => (Kind::Thought, text("signature").map(Delta::Signature)),
+            "input_json_delta" => (Kind::Call, text("partial_json").map(Delta::Arguments)),
             "citations_delta" => {
-                let citation = delta.get("citation").filter(|one| !self.citations.add(*one));
-                citation.map(|one| Delta::Citation(read_citation(one)))
+                let mut held = |one: &Json<'_>| open == Kind::Text && self.citations.add(*one);
+                let citation = delta.get("citation").filter(|one| !held(one));
+                (Kind::Text, citation.map(|one| Delta::Citation(read_citation(one))))
             }
-            _ => None,
+            _ => return,
         };
+        if kind != open {
+            // No client of this protocol takes it for anything either.
+            return each(&Event::Lost(Loss::Content));
+        }
         let empty = matches!(found, Some(Delta::Text("") | Delta::Arguments("")));
         if let Some(delta) = found.filter(|_| !empty) {
             self.grow(delta, each);
@@ -141,7 +160,7 @@ impl EventReader {
 
     fn close(&mut self, each: &mut dyn FnMut(&Event<'_>)) {
         self.searches.close();
-        if core::mem::replace(&mut self.open, false) {
+        if self.open.take().is_some() {
             let block = self.blocks.saturating_sub(1);
             self.citations.tell(&mut |one| {
                 let delta = Delta::Citation(read_citation(one));
@@ -151,27 +170,12 @@ impl EventReader {
         }
     }
 
-    fn finish(&mut self, data: Json<'_>, each: &mut dyn FnMut(&Event<'_>)) {
+    fn finish(&mut self, data: Json<'_>) {
         self.counts.take(data.get("usage"));
         let text = |key| data.at(&["delta", key]).and_then(Json::text);
         if let Some(reason) = text("stop_reason") {
-            self.finish_with(read_finish(reason), text("stop_sequence"), each);
+            let stop = || text("stop_sequence").map(str::to_owned);
+            self.finish.get_or_insert_with(|| (read_finish(reason), stop()));
         }
-    }
-
-    /// Closes what is open, once.
-    fn finish_with(
-        &mut self,
-        finish: Finish,
-        stop: Option<&str>,
-        each: &mut dyn FnMut(&Event<'_>),
-    ) {
-        if self.finished {
-            return;
-        }
-        self.close(each);
-        self.searches.end(each);
-        self.finished = true;
-        each(&Event::Finish { choice: 0, finish, stop });
     }
 }

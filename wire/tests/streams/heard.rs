@@ -65,13 +65,9 @@ pub(crate) fn hear_choice(protocol: &str, out: &str, choice: u64) -> Heard {
         "messages" => messages(&events),
         _ => generate(&events, choice),
     };
-    let mut ids: Vec<_> = heard.calls.iter().map(|(id, ..)| id).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    assert_eq!(ids.len(), heard.calls.len(), "ids that are not unique: {out}");
     for (id, name, arguments) in &heard.calls {
         assert!(!id.is_empty() && !name.is_empty(), "{out}");
-        assert!(json(arguments).is_object(), "{arguments}");
+        assert!(!arguments.is_empty(), "{out}");
     }
     heard
 }
@@ -151,6 +147,7 @@ fn messages(events: &[(String, String)]) -> Heard {
                         call.2.push_str(need(delta, "/partial_json"));
                     }
                     ("signature_delta", "thinking") | ("citations_delta", "text") => {}
+                    ("input_json_delta", "server_tool_use") => {}
                     _ => panic!("{kind} in {open}"),
                 }
             }
@@ -316,6 +313,9 @@ impl Response {
 impl Item {
     fn event(&mut self, name: &str, data: &Value) {
         match name {
+            "web_search_call.in_progress"
+            | "web_search_call.searching"
+            | "web_search_call.completed" => assert_eq!(self.kind, "web_search_call"),
             "function_call_arguments.delta" => self.arguments.push_str(need(data, "/delta")),
             "function_call_arguments.done" => {
                 assert_eq!(self.arguments, need(data, "/arguments"));
@@ -340,6 +340,7 @@ impl Item {
             "output_text.delta" | "refusal.delta" | "reasoning_summary_text.delta" => {
                 part.0.push_str(need(data, "/delta"));
             }
+            "output_text.annotation.added" => {}
             "output_text.done" | "reasoning_summary_text.done" => {
                 assert_eq!(part.0, need(data, "/text"));
             }

@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)]
 
 mod anthropic;
+mod any;
 mod bedrock;
 mod chat;
 mod gemini;
 mod heard;
+
+use std::collections::BTreeSet;
 
 use heard::{Heard, hear, hear_choice};
 use pointsman_core::{FailureKind, Protocol, Timestamp};
@@ -77,7 +80,13 @@ fn heard(client: &str, provider: Protocol, stream: &[u8]) -> Heard {
             assert_eq!(run(relay(client, provider), stream.as_bytes(), 3).0, out);
         }
     }
-    hear(client, &out)
+    let heard = hear(client, &out);
+    let ids: BTreeSet<_> = heard.calls.iter().map(|(id, ..)| id).collect();
+    assert_eq!(ids.len(), heard.calls.len(), "ids that are not unique: {out}");
+    for (.., arguments) in &heard.calls {
+        assert!(serde_json::from_str::<serde_json::Value>(arguments).unwrap().is_object());
+    }
+    heard
 }
 
 /// Checks what every client that speaks something else than the provider hears; `finish` are
