@@ -12,7 +12,7 @@ use super::read_calls::Calls;
 use super::spoken::{Spoken, read_citations, read_logprobs, spoken};
 use super::usage::read_usage;
 use crate::json::{Json, Skimmer};
-use crate::neutral::{Block, Delta, Event, Malformed};
+use crate::neutral::{Block, Delta, Event, Finish, Malformed};
 
 type Each<'e> = &'e mut dyn FnMut(&Event<'_>);
 
@@ -33,7 +33,8 @@ pub(super) struct Choice {
     blocks: u32,
     pub(super) calls: Calls,
     refused: bool,
-    finished: bool,
+    /// Why it ended and by which stop text, as far as is said: some say it in every chunk.
+    finish: Option<(Finish, Option<String>)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,9 +72,7 @@ impl EventReader {
             let index = json.get("index").and_then(Json::whole).unwrap_or(place as u64);
             let index = u32::try_from(index).map_err(|_| Malformed)?;
             let choice = self.choices.entry(index).or_default();
-            if !choice.finished {
-                Reading { index, choice, each }.chunk(json)?;
-            }
+            Reading { index, choice, each }.chunk(json)?;
         }
         Ok(())
     }
@@ -84,9 +83,7 @@ impl EventReader {
             return;
         }
         for (&index, choice) in &mut self.choices {
-            if !choice.finished {
-                Reading { index, choice, each }.finish("stop", None);
-            }
+            Reading { index, choice, each }.finish();
         }
         if let Some(usage) = self.usage {
             each(&Event::Usage(usage));
@@ -122,7 +119,8 @@ impl Reading<'_> {
         let word = json.get("finish_reason").and_then(Json::text);
         if let Some(word) = word.filter(|word| is_said(word)) {
             self.choice.calls.are_named()?;
-            self.finish(word, json.get("stop_reason").and_then(Json::text));
+            let stop = json.get("stop_reason").and_then(Json::text).map(str::to_owned);
+            self.choice.finish = Some((read_finish(word), stop));
         }
         Ok(())
     }
@@ -172,11 +170,12 @@ impl Reading<'_> {
         (self.each)(&Event::Delta { choice, block, delta });
     }
 
-    fn finish(&mut self, word: &str, stop: Option<&str>) {
+    fn finish(&mut self) {
         self.flush_calls();
-        self.choice.finished = true;
+        let (finish, stop) = self.choice.finish.take().unwrap_or((Finish::Complete, None));
+        let stop = stop.as_deref();
         let Choice { refused, ref calls, .. } = *self.choice;
-        let finish = refine(read_finish(word), refused, calls.opened > 0, stop.is_some());
+        let finish = refine(finish, refused, calls.opened > 0, stop.is_some());
         (self.each)(&Event::Finish { choice: self.index, finish, stop });
     }
 }

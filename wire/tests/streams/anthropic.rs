@@ -83,6 +83,12 @@ fn texts() {
     ok("no message_delta", &[START, TEXT, &a, &b, STOP_0, END], &none, STOP);
     let cumulated = r#"{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":3,"output_tokens":5,"cache_read_input_tokens":0,"cache_creation_input_tokens":0}}"#;
     ok("all usage at the end", &[START, TEXT, &a, &b, STOP_0, cumulated, END], &text("ab"), STOP);
+    ok(
+        "a text behind the reason",
+        &[START, TEXT, &a, STOP_0, &end, TEXT, &b, STOP_0, END],
+        &text("ab"),
+        STOP,
+    );
     ok("empty", &[START, &end, END], &text(""), STOP);
 }
 

@@ -58,6 +58,21 @@ const GENERATE: &[&str] = &[
     r#"{"content":{},"finishReason":"MAX_TOKENS"}"#,
 ];
 
+/// Events in Bedrock's, and their names.
+const CONVERSE: &[(&str, &str)] = &[
+    ("contentBlockStart", r#"{"start":{"toolUse":{"toolUseId":"x","name":"f"}}}"#),
+    ("contentBlockStart", r#"{"start":{}}"#),
+    ("contentBlockDelta", r#"{"delta":{"text":"a"}}"#),
+    ("contentBlockDelta", r#"{"delta":{"toolUse":{"input":"{\"a\":1}"}}}"#),
+    ("contentBlockDelta", r#"{"delta":{"reasoningContent":{"text":"hm"}}}"#),
+    ("contentBlockDelta", r#"{"delta":{"reasoningContent":{"signature":"eA=="}}}"#),
+    ("contentBlockDelta", r#"{"delta":{"reasoningContent":{"redactedContent":"eA=="}}}"#),
+    ("contentBlockDelta", r#"{"delta":{"citation":{"location":{"web":{"url":"u"}},"title":"t"}}}"#),
+    ("contentBlockStop", "{}"),
+    ("messageStop", r#"{"stopReason":"end_turn"}"#),
+    ("metadata", r#"{"usage":{"inputTokens":1,"outputTokens":2}}"#),
+];
+
 fn menu(items: &'static [&'static str]) -> impl Strategy<Value = Vec<&'static str>> {
     prop::collection::vec(prop::sample::select(items), 0..12)
 }
@@ -67,10 +82,10 @@ fn frames<'a>(items: impl IntoIterator<Item = &'a &'a str>, before: &str, behind
 }
 
 /// Whatever goes through is a legal stream of each client's protocol, however it was cut.
-fn check(own: &str, provider: Protocol, stream: &str, cut: usize) -> Result<(), TestCaseError> {
+fn check(own: &str, provider: Protocol, stream: &[u8], cut: usize) -> Result<(), TestCaseError> {
     for client in CLIENTS.into_iter().filter(|client| *client != own) {
-        let whole = run(relay(client, provider), stream.as_bytes(), usize::MAX);
-        prop_assert_eq!(&whole, &run(relay(client, provider), stream.as_bytes(), cut));
+        let whole = run(relay(client, provider), stream, usize::MAX);
+        prop_assert_eq!(&whole, &run(relay(client, provider), stream, cut));
         if whole.1.is_none() {
             hear(client, &whole.0);
         }
@@ -83,7 +98,7 @@ proptest! {
     fn chunks(items in menu(CHAT), cut in 1_usize..40) {
         let head = "{\"model\":\"m\",\"choices\":[";
         let stream = frames(&items, head, "]}") + "data: [DONE]\n\n";
-        check("chat", Protocol::Openai, &stream, cut)?;
+        check("chat", Protocol::Openai, stream.as_bytes(), cut)?;
     }
 
     #[test]
@@ -91,12 +106,21 @@ proptest! {
         let start = r#"{"type":"message_start","message":{"model":"m","usage":{"input_tokens":3}}}"#;
         let end = r#"{"type":"message_stop"}"#;
         let stream = frames([start].iter().chain(&items).chain(&[end]), "", "");
-        check("messages", Protocol::Anthropic, &stream, cut)?;
+        check("messages", Protocol::Anthropic, stream.as_bytes(), cut)?;
     }
 
     #[test]
     fn candidates(items in menu(GENERATE), cut in 1_usize..40) {
         let stream = frames(&items, "{\"candidates\":[", "]}");
-        check("generate", Protocol::Gemini, &stream, cut)?;
+        check("generate", Protocol::Gemini, stream.as_bytes(), cut)?;
+    }
+
+    #[test]
+    fn converse(
+        items in prop::collection::vec(prop::sample::select(CONVERSE), 0..12), cut in 1_usize..40,
+    ) {
+        let end = [("messageStop", r#"{"stopReason":"tool_use"}"#)];
+        let stream = super::bedrock::stream(&[&items[..], &end].concat());
+        check("", Protocol::Bedrock, &stream, cut)?;
     }
 }

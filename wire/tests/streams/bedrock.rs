@@ -24,7 +24,7 @@ fn message(kinds: [(&str, &str); 2], payload: &str) -> Vec<u8> {
     message
 }
 
-fn stream(events: &[(&str, &str)]) -> Vec<u8> {
+pub(super) fn stream(events: &[(&str, &str)]) -> Vec<u8> {
     let event = |(name, payload): &(&str, &str)| {
         message([(":event-type", name), (":message-type", "event")], payload)
     };

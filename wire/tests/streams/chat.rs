@@ -63,6 +63,7 @@ fn ends() {
     said("all in one", &[&piece(&say("ab"), "stop")], STOP);
     said("no finish reason", &[&a, &b, &done], STOP);
     said("an empty one until the end", &[&piece(&a, ""), &piece(&b, ""), &stop, &done], STOP);
+    said("a finish reason in every chunk", &[&piece(&a, "stop"), &piece(&b, "stop"), &done], STOP);
     said("no delta", &[&a, &piece(&Value::Null, Value::Null), &b, &stop], STOP);
     said("length", &[&a, &b, &end("length"), &done], LENGTH);
     let mut filtered = end("content_filter");

@@ -116,10 +116,10 @@ fn choices_take_turns() {
         open(0, 0, Block::Text),
         delta(0, 0, Delta::Text("a")),
         delta(1, 0, Delta::Text("B")),
-        close(1, 0),
-        finish(1, Finish::Complete),
         close(0, 0),
         finish(0, Finish::Complete),
+        close(1, 0),
+        finish(1, Finish::Complete),
         Event::End,
     ];
     assert_eq!(read(&chunks).unwrap(), shown(&expected));
@@ -286,6 +286,8 @@ fn choice() -> impl Strategy<Value = Vec<(Block<'static>, Vec<Delta<'static>>)>>
 
 fn events(choices: Vec<Vec<(Block<'static>, Vec<Delta<'static>>)>>) -> Vec<Event<'static>> {
     let mut events = vec![Event::Start { id: Some(ID), model: Some("m") }];
+    // What is said behind a finish reason would still be the choice's.
+    let mut ends = Vec::new();
     for (index, blocks) in choices.into_iter().enumerate() {
         let index = index as u32;
         let has = |wanted: fn(&Block<'_>) -> bool| blocks.iter().any(|(block, _)| wanted(block));
@@ -296,14 +298,17 @@ fn events(choices: Vec<Vec<(Block<'static>, Vec<Delta<'static>>)>>) -> Vec<Event
         } else {
             Finish::Complete
         };
+        let count = blocks.len() as u32;
         for (number, (kind, deltas)) in blocks.into_iter().enumerate() {
             let number = number as u32;
             events.push(open(index, number, kind));
             events.extend(deltas.into_iter().map(|piece| delta(index, number, piece)));
-            events.push(close(index, number));
+            let last = number + 1 == count;
+            if last { &mut ends } else { &mut events }.push(close(index, number));
         }
-        events.push(finish(index, end));
+        ends.push(finish(index, end));
     }
+    events.append(&mut ends);
     let usage = Usage { input: 9, cached_input: 3, output: 4, ..Usage::default() };
     events.extend([Event::Usage(usage), Event::End]);
     events
