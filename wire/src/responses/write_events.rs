@@ -106,11 +106,7 @@ impl EventWriter {
             Event::Usage(usage) => self.usage = Some(*usage),
             Event::End => {
                 let end = self.end();
-                let name = match end {
-                    End::Completed => "response.completed",
-                    End::Incomplete(_) => "response.incomplete",
-                };
-                self.response(name, Some(end), out);
+                self.response(end.event(), Some(end), out);
             }
             Event::Open { .. }
             | Event::Delta { .. }
@@ -172,14 +168,16 @@ impl EventWriter {
         match delta {
             Delta::Text(text) => self.grow_text(text, out),
             Delta::Arguments(piece) => {
-                let Open::Call { item, arguments, .. } = &mut self.open else { return };
-                arguments.push_str(piece);
-                let item = item.clone();
-                self.event("response.function_call_arguments.delta", out, |o, place| {
-                    o.text("item_id", &item);
-                    o.whole("output_index", place);
-                    o.text("delta", piece);
-                });
+                let mut open = core::mem::replace(&mut self.open, Open::Nothing);
+                if let Open::Call { item, arguments, .. } = &mut open {
+                    arguments.push_str(piece);
+                    self.event("response.function_call_arguments.delta", out, |o, place| {
+                        o.text("item_id", item);
+                        o.whole("output_index", place);
+                        o.text("delta", piece);
+                    });
+                }
+                self.open = open;
             }
             // Only its own protocol can read it.
             Delta::Signature(_) => {}
@@ -363,14 +361,16 @@ impl EventWriter {
 
     /// An event of the thought that is open.
     fn summary(&mut self, name: &str, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
-        let Open::Reasoning { id: Some(id), .. } = &self.open else { return };
-        let id = id.clone();
-        self.event(name, out, |o, place| {
-            o.text("item_id", &id);
-            o.whole("output_index", place);
-            o.whole("summary_index", 0);
-            fill(o);
-        });
+        let open = core::mem::replace(&mut self.open, Open::Nothing);
+        if let Open::Reasoning { id: Some(id), .. } = &open {
+            self.event(name, out, |o, place| {
+                o.text("item_id", id);
+                o.whole("output_index", place);
+                o.whole("summary_index", 0);
+                fill(o);
+            });
+        }
+        self.open = open;
     }
 
     fn response(&mut self, name: &str, end: Option<End>, out: &mut Vec<u8>) {

@@ -42,6 +42,14 @@ impl End {
         }
     }
 
+    /// The event that tells it.
+    pub(super) const fn event(self) -> &'static str {
+        match self {
+            Self::Completed => "response.completed",
+            Self::Incomplete(_) => "response.incomplete",
+        }
+    }
+
     /// Of the message that came last.
     pub(super) const fn status(self) -> Status {
         match self {
