@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 /// memory.
 pub(crate) const PIECES: usize = 8;
 
-/// The largest piece read from a connection at once, in bytes.
+/// The largest piece read from a connection, or given to one, at once, in bytes.
 pub(crate) const PIECE: usize = 64 * 1024;
 
 /// The body was cut: the connection must not end as if the answer were whole.
@@ -32,7 +32,8 @@ impl std::error::Error for Cut {}
 /// A body on its way out.
 #[derive(Debug)]
 pub(crate) enum OutBody {
-    /// All of it, with somebody to tell when it has been handed over.
+    /// All of it, with somebody to tell when it begins to be handed over. It goes in pieces too: an HTTP/2
+    /// connection takes a piece whole, however little of it the client has room for.
     Whole { bytes: Option<Bytes>, handed_over: Option<oneshot::Sender<()>> },
     /// Pieces, as they come; `None` after the last.
     Pieces(Option<mpsc::Receiver<Piece>>),
@@ -77,12 +78,15 @@ impl Body for OutBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         match self.get_mut() {
             Self::Whole { bytes, handed_over } => {
-                let bytes = bytes.take();
+                let piece = match bytes {
+                    Some(bytes) if bytes.len() > PIECE => Some(bytes.split_to(PIECE)),
+                    _ => bytes.take(),
+                };
                 if let Some(handed_over) = handed_over.take() {
                     // Nobody listening is fine.
                     let _ = handed_over.send(());
                 }
-                Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
+                Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
             }
             Self::Pieces(pieces) => {
                 let Some(receiver) = pieces else { return Poll::Ready(None) };
@@ -120,6 +124,19 @@ mod tests {
     async fn next(body: &mut OutBody) -> Option<Result<Bytes, Cut>> {
         let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
         frame.map(|frame| frame.map(|frame| frame.into_data().expect("data")))
+    }
+
+    #[tokio::test]
+    async fn a_whole_body_goes_in_pieces_and_is_told_once() {
+        let all = Bytes::from(vec![b'a'; 2 * PIECE + 1]);
+        let (mut body, handed_over) = OutBody::watched(all);
+        for (size, left) in [(PIECE, PIECE + 1), (PIECE, 1), (1, 0)] {
+            assert!(!body.is_end_stream());
+            assert_eq!(next(&mut body).await.expect("a piece").expect("whole").len(), size);
+            assert_eq!(body.size_hint().exact(), Some(left as u64));
+        }
+        assert!(body.is_end_stream() && next(&mut body).await.is_none());
+        handed_over.await.expect("it was");
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! Whether a connection is in use: from a request's head to the end of its answer. hyper bounds how
-//! long an HTTP/1 connection may wait for a request; one of HTTP/2 may answer pings for ever.
+//! long an HTTP/1 connection may wait for a request; one of HTTP/2 may answer pings for ever, also while
+//! its client has no room for any answer.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::Version;
 use hyper::body::{Body, Frame, SizeHint};
 
 use crate::body::{Cut, OutBody};
@@ -17,6 +19,10 @@ use crate::body::{Cut, OutBody};
 pub(crate) struct Requests {
     begun: AtomicU64,
     ended: AtomicU64,
+    /// Pieces of answers that were asked for or given.
+    moved: AtomicU64,
+    /// Answers with a piece that the client has not made room for yet.
+    unwanted: AtomicU64,
 }
 
 /// A request under way, until it is dropped.
@@ -45,6 +51,24 @@ impl Requests {
             tokio::time::sleep(time).await;
         }
     }
+
+    /// Resolves when for `time` every answer has waited for its client, and before twice of that.
+    pub(crate) async fn still_for(&self, time: Duration) {
+        let mut before = None;
+        loop {
+            let moved = self.moved.load(Ordering::Relaxed);
+            let ended = self.ended.load(Ordering::Relaxed);
+            let unwanted = self.unwanted.load(Ordering::Relaxed);
+            let begun = self.begun.load(Ordering::Relaxed);
+            let still = unwanted > 0 && begun == ended.saturating_add(unwanted);
+            let still = still.then_some((begun, moved));
+            if still.is_some() && still == before {
+                return;
+            }
+            before = still;
+            tokio::time::sleep(time).await;
+        }
+    }
 }
 
 impl Drop for InUse {
@@ -56,8 +80,38 @@ impl Drop for InUse {
 /// The body of an answer, with which its request ends.
 #[derive(Debug)]
 pub(crate) struct LastOf {
-    pub(crate) body: OutBody,
-    pub(crate) _request: InUse,
+    body: OutBody,
+    request: InUse,
+    /// Who asks for a piece has sent the one before: so it is with HTTP/2, while HTTP/1 gathers them.
+    one_by_one: bool,
+    /// A piece has been given and no other asked for.
+    unwanted: bool,
+}
+
+impl LastOf {
+    /// The body of a request's answer in that version of HTTP.
+    pub(crate) fn new(body: OutBody, request: InUse, version: Version) -> Self {
+        Self { body, request, one_by_one: version == Version::HTTP_2, unwanted: false }
+    }
+
+    fn set_unwanted(&mut self, unwanted: bool) {
+        if !self.one_by_one || self.unwanted == unwanted {
+            return;
+        }
+        self.unwanted = unwanted;
+        let InUse(requests) = &self.request;
+        requests.moved.fetch_add(1, Ordering::Relaxed);
+        match unwanted {
+            true => requests.unwanted.fetch_add(1, Ordering::Relaxed),
+            false => requests.unwanted.fetch_sub(1, Ordering::Relaxed),
+        };
+    }
+}
+
+impl Drop for LastOf {
+    fn drop(&mut self) {
+        self.set_unwanted(false);
+    }
 }
 
 impl Body for LastOf {
@@ -68,7 +122,10 @@ impl Body for LastOf {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        self.set_unwanted(false);
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        self.set_unwanted(matches!(frame, Poll::Ready(Some(Ok(_)))));
+        frame
     }
 
     fn is_end_stream(&self) -> bool {
@@ -99,6 +156,34 @@ mod tests {
         }
         assert!(tokio::time::timeout(TIME / 2, idle.as_mut()).await.is_err());
         tokio::time::timeout(TIME * 2, idle).await.expect("nothing came any more");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_stands_still_once_every_answer_has_waited_for_its_time() {
+        let piece = async |body: &mut LastOf| {
+            std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await
+        };
+        let answer = |requests: &Arc<Requests>, version| {
+            let body = OutBody::whole(vec![b'a'; 1_000_000]);
+            LastOf::new(body, requests.begin(), version)
+        };
+        let requests = Arc::new(Requests::default());
+        let mut still = std::pin::pin!(requests.still_for(TIME));
+        let mut waits = async |time| tokio::time::timeout(time, still.as_mut()).await.is_err();
+        assert!(waits(TIME * 100).await, "none is under way");
+        let mut one = answer(&requests, Version::HTTP_2);
+        assert!(waits(TIME * 100).await, "it has given nothing yet");
+        let mut other = answer(&requests, Version::HTTP_11);
+        _ = (piece(&mut one).await, piece(&mut other).await);
+        assert!(waits(TIME * 100).await, "the other's client is judged by its connection");
+        drop(other);
+        for _ in 0..10 {
+            assert!(waits(TIME / 2).await);
+            _ = piece(&mut one).await;
+        }
+        assert!(!waits(TIME * 2).await);
+        drop(one);
+        assert_eq!(requests.unwanted.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test(start_paused = true)]

@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Request;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -126,14 +128,15 @@ where
     let closed = gateway.stop.reached(closes);
     let unsent = stream.unsent();
     let requests = Arc::new(Requests::default());
-    let service = service_fn(|request| {
+    let service = service_fn(|request: Request<Incoming>| {
+        let version = request.version();
         let (gateway, in_use) = (Arc::clone(&gateway), requests.begin());
         async move {
             let answer = match door {
                 Door::Api => api::answer(request, gateway).await?,
                 Door::Admin => admin::answer(request, &gateway).await,
             };
-            Ok::<_, Cut>(answer.map(|body| LastOf { body, _request: in_use }))
+            Ok::<_, Cut>(answer.map(|body| LastOf::new(body, in_use, version)))
         }
     });
     let bounds = &gateway.bounds;
@@ -156,13 +159,27 @@ where
     // How a connection ends is the client's affair.
     tokio::select! {
         _ = connection.as_mut() => return,
+        () = still(&requests, &unsent, bounds.write_time) => return,
         () = closed => connection.as_mut().graceful_shutdown(),
         () = requests.idle_for(bounds.head_time) => connection.as_mut().graceful_shutdown(),
     }
     tokio::select! {
         _ = connection => {}
+        () = still(&requests, &unsent, bounds.write_time) => {}
         // Half a request's head holds up no drain, nor do pings.
         () = silence(&requests, &unsent) => {}
+    }
+}
+
+/// Resolves when the client has had no room for any of its answers for `time`. One whose connection takes
+/// bytes, however slowly, is [`Patient`]'s affair.
+async fn still(requests: &Requests, unsent: &Unsent, time: Duration) {
+    loop {
+        requests.still_for(time).await;
+        if !unsent.is_some() {
+            return;
+        }
+        tokio::time::sleep(time).await;
     }
 }
 
