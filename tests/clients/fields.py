@@ -298,6 +298,8 @@ GEMINI = {
     "document": part(inlineData={"mimeType": "application/pdf", "data": PDF}),
     "audio": part(inlineData={"mimeType": "audio/wav", "data": WAV}),
     "`functionDeclarations`": GEMINI_TOOL,
+    "a name with a dot": put("tools", [{"functionDeclarations": [
+        {"name": "shop.find", "parametersJsonSchema": speakers.PARAMETERS}]}]),
     "`parameters` of old": put("tools", [{"functionDeclarations": [{"name": "weather", "parameters": {
         "type": "OBJECT", "properties": {"city": {"type": "STRING"}}}}]}]),
     "`tools`: googleSearch": put("tools", [{"googleSearch": {}}]),

@@ -7,10 +7,13 @@ use super::write_messages::write_messages;
 use crate::json::{Object, object};
 use crate::neutral::{
     Effort, Format, Request, Thinking, Tool, ToolChoice, Untranslatable, WriteFor, Written,
+    check_names,
 };
 
 /// The most stop texts that OpenAI takes.
 const MAX_STOPS: usize = 4;
+/// The longest name of a tool that it takes.
+const LONGEST_NAME: usize = 64;
 /// What a schema without a name is called, because it must be called something.
 const SCHEMA_NAME: &str = "answer";
 
@@ -25,6 +28,9 @@ pub(crate) fn write_request(
     if target.openai && request.stop.len() > MAX_STOPS {
         let why = "is more than the four texts that OpenAI takes";
         return Err(Untranslatable { path: "stop".to_owned(), why });
+    }
+    if target.openai {
+        check_names(request, LONGEST_NAME, "is no name of a tool that OpenAI takes")?;
     }
     let known = |path: &String| request.openai.iter().any(|hint| hint.path == path);
     let mut lost: Vec<String> = request.lost.iter().filter(|path| !known(path)).cloned().collect();

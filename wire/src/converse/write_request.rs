@@ -8,9 +8,11 @@ use super::write_fields::Fields;
 use crate::json::{List, Object, object};
 use crate::neutral::{
     Format, Joined, Part, Request, Role, Tool, ToolChoice, Untranslatable, WebSearch, WriteFor,
-    Written, begin_with, joined, prefill, system,
+    Written, begin_with, check_names, joined, prefill, system,
 };
 
+/// The longest name of a tool.
+const LONGEST_NAME: usize = 64;
 /// The search of the web that Amazon's own models have.
 pub(super) const SEARCH: &str = "nova_grounding";
 
@@ -50,6 +52,7 @@ fn refuse(request: &Request<'_>, model: Model, id: &str) -> Result<(), Untransla
             "asks for probabilities, which Bedrock's protocol does not have",
         );
     }
+    check_names(request, LONGEST_NAME, "is no name of a tool that Bedrock takes")?;
     if holds_calls(request) {
         if request.tools.is_empty() && request.web_search.is_none() {
             let why = "must define the tools that the conversation calls, for Bedrock's protocol";

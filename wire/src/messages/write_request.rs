@@ -10,9 +10,11 @@ use super::write_thinking::{Mode, Plan, room};
 use crate::json::{List, Object, object};
 use crate::neutral::{
     Format, Joined, Part, Request, Role, Tier, Tool, ToolChoice, Untranslatable, WriteFor, Written,
-    begin_with, joined, prefill, system,
+    begin_with, check_names, joined, prefill, system,
 };
 
+/// The longest name of a tool.
+const LONGEST_NAME: usize = 128;
 /// The protocol demands a limit; this is for when nobody has one.
 pub(crate) const MAX_OUTPUT: u64 = 4_096;
 
@@ -93,6 +95,7 @@ fn refuse(request: &Request<'_>, model: Claude) -> Result<(), Untranslatable> {
             "asks for probabilities, which Anthropic's protocol does not have",
         );
     }
+    check_names(request, LONGEST_NAME, "is no name of a tool that Anthropic takes")?;
     if let Some(search) = request.web_search.as_ref().filter(|_| !model.searches()) {
         return refuse(&search.path, "asks for a search of the web, which this model has not");
     }

@@ -24,7 +24,7 @@ mod search;
 
 pub use answer::Stamp;
 pub(crate) use answer::{Answer, Choice, Finish, Logprob};
-pub(crate) use call::{legal_id, write_arguments};
+pub(crate) use call::{check_names, legal_id, write_arguments};
 pub(crate) use event::{Block, Delta, Event, Malformed};
 pub(crate) use held::Held;
 pub(crate) use joined::{Joined, begin_with, joined, prefill, system};

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::super::read_request;
 use super::request::{said, with, write};
 use crate::json::Tree;
+use crate::neutral::arbitrary::name;
 use crate::neutral::{
     About, Effort, Format, Media, Part, Request, Role, Sampling, Source, Thinking, Tool,
     ToolChoice, Turn,
@@ -73,7 +74,7 @@ fn turn() -> impl Strategy<Value = Turn<'static>> {
 
 fn tool() -> impl Strategy<Value = Tool<'static>> {
     let schema = prop::option::of(Just("{\"type\": \"object\"}"));
-    (text(), prop::option::of(text()), schema, any::<Option<bool>>()).prop_map(
+    (name(), prop::option::of(text()), schema, any::<Option<bool>>()).prop_map(
         |(name, description, schema, strict)| Tool {
             name,
             description,
