@@ -14,8 +14,12 @@ use tokio::sync::{mpsc, oneshot};
 /// memory.
 pub(crate) const PIECES: usize = 8;
 
-/// The largest piece read from a connection, or given to one, at once, in bytes.
+/// The largest piece read from a connection at once, in bytes.
 pub(crate) const PIECE: usize = 64 * 1024;
+
+/// The largest piece of a whole body, in bytes: as large as an HTTP/2 frame may be unless its receiver
+/// allows more (RFC 9113, section 4.2).
+const FRAME: usize = 16 * 1024;
 
 /// The body was cut: the connection must not end as if the answer were whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +83,7 @@ impl Body for OutBody {
         match self.get_mut() {
             Self::Whole { bytes, handed_over } => {
                 let piece = match bytes {
-                    Some(bytes) if bytes.len() > PIECE => Some(bytes.split_to(PIECE)),
+                    Some(bytes) if bytes.len() > FRAME => Some(bytes.split_to(FRAME)),
                     _ => bytes.take(),
                 };
                 if let Some(handed_over) = handed_over.take() {
@@ -128,9 +132,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_whole_body_goes_in_pieces_and_is_told_once() {
-        let all = Bytes::from(vec![b'a'; 2 * PIECE + 1]);
+        let all = Bytes::from(vec![b'a'; 2 * FRAME + 1]);
         let (mut body, handed_over) = OutBody::watched(all);
-        for (size, left) in [(PIECE, PIECE + 1), (PIECE, 1), (1, 0)] {
+        for (size, left) in [(FRAME, FRAME + 1), (FRAME, 1), (1, 0)] {
             assert!(!body.is_end_stream());
             assert_eq!(next(&mut body).await.expect("a piece").expect("whole").len(), size);
             assert_eq!(body.size_hint().exact(), Some(left as u64));

@@ -217,3 +217,73 @@ async fn too_many_headers_are_refused_and_too_large_ones_too() {
         assert_eq!(super::bench::seen(bench.east, "requests").await, 0);
     }
 }
+
+const WINDOW_UPDATE: u8 = 8;
+
+/// A connection on which the gateway may send so many bytes of each answer, until it is granted more.
+async fn connect_with_window(bench: &Bench, window: u32) -> TcpStream {
+    let mut stream = TcpStream::connect(bench.api).await.expect("a connection");
+    // SETTINGS_INITIAL_WINDOW_SIZE
+    let setting = [&4_u16.to_be_bytes()[..], &window.to_be_bytes()].concat();
+    let hello = [PREFACE.to_vec(), frame(SETTINGS, 0, 0, &setting)].concat();
+    stream.write_all(&hello).await.expect("room");
+    stream
+}
+
+#[tokio::test]
+async fn a_window_that_stays_shut_is_given_up_and_its_call_ended() {
+    let bounds = ("max_body: 64KiB,", "timeouts: { write: 300ms },");
+    let clocks = ("total: 12s, deadline: 15s", "total: 1h, deadline: 1h");
+    let east = "ok: { first_token: 0ms, per_token: 0ms, output_tokens: 20_000 }";
+    let bench = Bench::edited(east, "ok: {}", "", &[bounds, clocks]).await;
+    let streamed = String::from_utf8_lossy(CHAT).into_owned();
+    let whole = streamed.replace("true", "false");
+    for (window, body) in [(0, &whole), (0, &streamed), (100, &whole), (100, &streamed)] {
+        let mut asking = connect_with_window(&bench, window).await;
+        let head = frame(HEADERS, END_HEADERS, 1, &chat_head());
+        let asked = [head, frame(DATA, END_STREAM, 1, body.as_bytes())].concat();
+        asking.write_all(&asked).await.expect("room");
+        // It is well, and takes nothing.
+        only_pings(asking, true).await;
+        bench.until_at_rest().await;
+    }
+    assert_eq!(bench.chat("g", false).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_whole_answer_that_is_taken_slowly_comes_to_its_end() {
+    const STEP: u32 = 4_000;
+    let bounds = ("max_body: 64KiB,", "timeouts: { head: 1s },");
+    let east = "ok: { first_token: 0ms, per_token: 0ms, output_tokens: 50_000 }";
+    let bench = Bench::edited(east, "ok: {}", "", &[bounds]).await;
+    let mut stream = connect_with_window(&bench, STEP).await;
+    let body = String::from_utf8_lossy(CHAT).replace("true", "false");
+    let head = frame(HEADERS, END_HEADERS, 1, &chat_head());
+    let asked = [head, frame(DATA, END_STREAM, 1, body.as_bytes())].concat();
+    stream.write_all(&asked).await.expect("room");
+    let mut size = 0;
+    let reading = async {
+        loop {
+            let mut head = [0; 9];
+            let more = stream.read_exact(&mut head).await;
+            assert!(more.is_ok(), "cut after {size} bytes");
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            let mut payload = vec![0; length as usize];
+            stream.read_exact(&mut payload).await.expect("all of the frame");
+            let reply = match head[3] {
+                DATA if head[4] & END_STREAM != 0 => return,
+                DATA => {
+                    size += length;
+                    tokio::time::sleep(Duration::from_micros(20) * length).await;
+                    [0, 1].map(|id| frame(WINDOW_UPDATE, 0, id, &length.to_be_bytes())).concat()
+                }
+                PING if head[4] & 1 == 0 => frame(PING, 1, 0, &payload),
+                _ => continue,
+            };
+            let taken = stream.write_all(&reply).await;
+            assert!(taken.is_ok(), "cut after {size} bytes");
+        }
+    };
+    timeout(LONG, reading).await.expect("an end");
+    assert!(size > 60 * STEP, "too short to have taken long: {size}");
+}
