@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::{Cache, Citation, Event, Part, Tool};
+use super::{About, Cache, Citation, Event, Media, Part, Source, Tool};
 
 fn leak(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
@@ -46,6 +46,19 @@ pub(crate) fn cache() -> impl Strategy<Value = Option<Cache<'static>>> {
         1 => Just(Some(Cache { ttl: None })),
         1 => Just(Some(Cache { ttl: Some("1h") })),
     ]
+}
+
+/// What the client's own search found, in two pieces, to be cited.
+pub(crate) fn found() -> Part<'static> {
+    Part::Media {
+        media: Media::SearchResult,
+        source: Source::Pieces(vec!["one", "two"]),
+        mime: None,
+        name: Some("T"),
+        detail: None,
+        cache: None,
+        about: About { context: None, cited: true, origin: Some("https://a.b") },
+    }
 }
 
 /// Text without citations.

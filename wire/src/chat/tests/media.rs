@@ -2,6 +2,7 @@
 
 use super::super::write_request;
 use super::request::{TARGET, write};
+use crate::neutral::arbitrary::found;
 use crate::neutral::{About, Media, Part, Request, Role, Source, Turn};
 
 #[test]
@@ -67,15 +68,6 @@ fn a_name_is_told_as_lost_where_no_file_bears_it() {
 
 #[test]
 fn what_the_client_found_is_text_wherever_it_stands() {
-    let found = || Part::Media {
-        media: Media::SearchResult,
-        source: Source::Pieces(vec!["one", "two"]),
-        mime: None,
-        name: Some("T"),
-        detail: None,
-        cache: None,
-        about: About { context: None, cited: true, origin: Some("https://a.b") },
-    };
     let result = Part::ToolResult {
         id: "1",
         name: None,

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::generate::write_request;
+use crate::neutral::arbitrary::found;
 use crate::neutral::{
     About, Cache, Media, Part, Request, Role, Sampling, Source, Tool, ToolChoice, Turn, WriteFor,
 };
@@ -176,15 +177,6 @@ fn a_document_of_text_in_a_result_is_text() {
 
 #[test]
 fn what_the_client_found_is_text_and_its_origin_is_named() {
-    let found = || Part::Media {
-        media: Media::SearchResult,
-        source: Source::Pieces(vec!["one", "two"]),
-        mime: None,
-        name: Some("T"),
-        detail: None,
-        cache: None,
-        about: About { context: None, cited: true, origin: Some("https://a.b") },
-    };
     let (body, lost) = write(&said(result("1", vec![found()])), "gemini-3-pro");
     let response = &body["contents"][0]["parts"][0]["functionResponse"]["response"];
     assert_eq!(*response, json!({"output":"one\ntwo"}));
