@@ -136,7 +136,7 @@ impl<'r, 'a> Writer<'_, '_, 'r, 'a> {
 
 /// Whether only a user's message has a place for it: documents that are text are said as such.
 fn is_shown(part: &Part<'_>) -> bool {
-    matches!(part, Part::Media { source, .. } if source.as_text().is_none())
+    matches!(part, Part::Media { source, .. } if !source.is_text())
 }
 
 fn lose(lost: &mut Vec<String>, is_lost: bool, path: &str) {

@@ -138,7 +138,7 @@ impl PartWriter {
         if matches!(source, Source::Url(url) if !url.starts_with("s3://")) {
             return refuse("lies at an address, from which Bedrock fetches nothing");
         }
-        let mime = if source.as_text().is_some() { Some("text/plain") } else { *mime };
+        let mime = if source.is_text() { Some("text/plain") } else { *mime };
         let Some(format) = format_of(*media, mime) else {
             return refuse("is of a type that Bedrock's protocol does not take");
         };

@@ -159,7 +159,7 @@ pub(super) fn write_call(
 
 /// Whether it is written as media: a document that is plain text is said as text.
 fn is_media(part: &Part<'_>) -> bool {
-    matches!(part, Part::Media { source, .. } if source.as_text().is_none())
+    matches!(part, Part::Media { source, .. } if !source.is_text())
 }
 
 /// The members of a function's response. One whose text is an object is that object, unless it could

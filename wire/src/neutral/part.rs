@@ -150,6 +150,11 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Whether it is plain text.
+    pub(crate) const fn is_text(&self) -> bool {
+        matches!(self, Self::Text(_) | Self::Pieces(_))
+    }
+
     /// The plain text that it is, for protocols that hold such a document as text.
     pub(crate) fn as_text(&self) -> Option<Cow<'a, str>> {
         match self {
